@@ -2,6 +2,7 @@
 #ifndef KAFKA_INSTANCE_H
 #define KAFKA_INSTANCE_H
 #include <bus_events.h>
+#include <bus_outcomes.h>
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>
 #include <signalbox/plugin.h>
@@ -75,12 +76,9 @@ struct sbx_instance {
   bool is_held;                /* the partitions are paused, since there is no room */
   uint64_t refusal_logged_ms, checked_ms;
   /* observe.c */
-  pthread_t publisher;
-  bool has_publisher, is_stopping;
+  bus_outcomes outcomes;
   rd_kafka_t *producer;
   rd_kafka_topic_t *outcome_topic;
-  sbx_observation *outcomes;   /* with copies of the texts; NULL: none */
-  size_t outcome_count;
 };
 
 /* config.c */

@@ -1,9 +1,6 @@
 /* observe.c - publishes outcomes, with the user as key: those of a user stay in order. */
 #include "instance.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* How long the brokers have to store a batch. */
 #define DELIVERY_MS "10000"
 
@@ -13,33 +10,12 @@ typedef struct flight {
   rd_kafka_resp_err_t fault;  /* the first one */
 } flight;
 
-static void free_copy(sbx_observation *batch, size_t n) {
-  for (size_t k = 0; batch && k < n; k++) free((void *)batch[k].json.ptr);
-  free(batch);
-}
-
 static sbx_status observe(sbx_instance *i, const sbx_observation *observations, size_t n, size_t stride,
                           sbx_error *error) {
   if (!i->config.publish[0])
     return kafka_refuse(error, SBX_E_UNSUPPORTED, "publish is not set, so outcomes have no topic to go to", "");
-  sbx_observation *copy = calloc(n, sizeof *copy);
-  bool is_whole = copy != NULL;
-  for (size_t k = 0; is_whole && k < n; k++) {
-    const sbx_observation *one = SBX_AT(sbx_observation, observations, k, stride);
-    copy[k] = (sbx_observation){.struct_size = sizeof *copy, .sequence = one->sequence, .json = one->json};
-    copy[k].json.ptr = strndup(one->json.ptr, one->json.len);
-    is_whole = copy[k].json.ptr != NULL;
-  }
-  if (!is_whole) {
-    free_copy(copy, n);
-    return kafka_refuse(error, SBX_E_AGAIN, "there is no memory", "");
-  }
-  pthread_mutex_lock(&i->lock);
-  i->outcomes = copy;
-  i->outcome_count = n;
-  pthread_cond_broadcast(&i->changed);
-  pthread_mutex_unlock(&i->lock);
-  return SBX_OK;
+  sbx_status status = bus_outcomes_take(&i->outcomes, observations, n, stride);
+  return status == SBX_OK ? SBX_OK : kafka_refuse(error, status, "there is no memory", "");
 }
 
 static void reported(rd_kafka_t *producer, const rd_kafka_message_t *message, void *context) {
@@ -71,13 +47,6 @@ static void produce(void *context) {
   keyed->code = status ? rd_kafka_last_error() : RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-static bool is_stopping(sbx_instance *i) {
-  pthread_mutex_lock(&i->lock);
-  bool is = i->is_stopping;
-  pthread_mutex_unlock(&i->lock);
-  return is;
-}
-
 /* Whether the brokers have all of them. */
 static sbx_status publish(sbx_instance *i, const sbx_observation *batch, size_t n) {
   flight flight = {0, RD_KAFKA_RESP_ERR_NO_ERROR};
@@ -90,7 +59,7 @@ static sbx_status publish(sbx_instance *i, const sbx_observation *batch, size_t 
   // Each one is reported, at the latest when its time is over. What the brokers do not have when the instance stops
   // comes again after the next start.
   while (flight.open) {
-    if (is_stopping(i)) rd_kafka_purge(i->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    if (bus_outcomes_stopping(&i->outcomes)) rd_kafka_purge(i->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_poll(i->producer, 100);
   }
   if (!flight.fault) return SBX_OK;
@@ -98,31 +67,6 @@ static sbx_status publish(sbx_instance *i, const sbx_observation *batch, size_t 
   bool is_refused = flight.fault == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                     flight.fault == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
   return is_refused ? SBX_E_AUTH : SBX_E_AGAIN;
-}
-
-static void *work(void *context) {
-  sbx_instance *i = context;
-  const sbx_observe_host *out = i->host->service(i->host, SBX_SVC_OBSERVE_HOST);
-  pthread_mutex_lock(&i->lock);
-  while (!i->is_stopping) {
-    if (!i->outcomes) {
-      pthread_cond_wait(&i->changed, &i->lock);
-      continue;
-    }
-    sbx_observation *batch = i->outcomes;
-    size_t n = i->outcome_count;
-    i->outcomes = NULL;
-    pthread_mutex_unlock(&i->lock);
-    uint64_t last = batch[n - 1].sequence;
-    sbx_status status = publish(i, batch, n);
-    free_copy(batch, n);
-    out->done(i->host, last, status, 0);
-    pthread_mutex_lock(&i->lock);
-  }
-  free_copy(i->outcomes, i->outcome_count);
-  i->outcomes = NULL;
-  pthread_mutex_unlock(&i->lock);
-  return NULL;
 }
 
 sbx_status kafka_start_publisher(sbx_instance *i, sbx_error *error) {
@@ -135,19 +79,13 @@ sbx_status kafka_start_publisher(sbx_instance *i, sbx_error *error) {
   i->producer = kafka_client(i, RD_KAFKA_PRODUCER, conf, error);
   if (!i->producer) return SBX_E_INVALID;
   i->outcome_topic = rd_kafka_topic_new(i->producer, i->config.publish, NULL);
-  i->has_publisher = i->outcome_topic && pthread_create(&i->publisher, NULL, work, i) == 0;
-  if (i->has_publisher) return SBX_OK;
+  if (i->outcome_topic && bus_outcomes_start(&i->outcomes, i->host, i, publish) == SBX_OK) return SBX_OK;
   kafka_stop_publisher(i);
   return kafka_refuse(error, SBX_E_INTERNAL, "no thread can be made", "");
 }
 
 void kafka_stop_publisher(sbx_instance *i) {
-  pthread_mutex_lock(&i->lock);
-  i->is_stopping = true;
-  pthread_cond_broadcast(&i->changed);
-  pthread_mutex_unlock(&i->lock);
-  if (i->has_publisher) pthread_join(i->publisher, NULL);
-  i->has_publisher = false;
+  bus_outcomes_stop(&i->outcomes);
   if (i->outcome_topic) rd_kafka_topic_destroy(i->outcome_topic);
   i->outcome_topic = NULL;
   if (i->producer) rd_kafka_destroy(i->producer);

@@ -2,6 +2,7 @@
 #ifndef NATS_INSTANCE_H
 #define NATS_INSTANCE_H
 #include <bus_events.h>
+#include <bus_outcomes.h>
 #include <nats/nats.h>
 #include <pthread.h>
 #include <signalbox/plugin.h>
@@ -55,12 +56,9 @@ struct sbx_instance {
   bool is_fetching, has_fetcher;
   natsSubscription *subscription;
   /* observe.c */
-  pthread_t publisher;
-  bool has_publisher, is_stopping;
+  bus_outcomes outcomes;
   bool was_refused;        /* a server refused to store an outcome */
   bool is_closing;         /* the connection ends because we want it: the host is called no more */
-  sbx_observation *batch;  /* with copies of the texts; NULL: none */
-  size_t batch_count;
 };
 
 /* config.c */

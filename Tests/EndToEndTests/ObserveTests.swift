@@ -72,6 +72,31 @@ import Testing
         await rig.end()
     }
 
+    @Test(arguments: ["none", "process"])
+    func `an outcome says which texts were shortened, for each delivery of the content`(
+        isolation: String
+    ) async throws {
+        let library = try await Self.library.value
+        let file = try Workshop.folder().appending(path: "lines").path
+        let rig = try await GatewayRig(config: {
+            Self.yaml($0, library, file: file).replacing(
+                "    library: APNs\n", with: "    library: APNs\n    isolation: \(isolation)\n")
+        })
+        let text = String(repeating: "long ", count: 2_000)
+        let long = GatewayRig.webhook([("ios", "one"), ("ios", "two")], ticket: "1")
+            .replacing("secret-body", with: text)
+        #expect(try await rig.post(long).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 2).count == 2)
+        #expect(
+            try await rig.post(GatewayRig.webhook([("ios", "three")], ticket: "2")).status == 200)
+        let all = try await Self.lines(file, 3)
+        for line in all {
+            let isLong = line["subject"]?.string == "ticket/1"
+            #expect(line["shortened"]?.text == (isLong ? #"["body"]"# : nil), "\(line.text)")
+        }
+        await rig.end()
+    }
+
     @Test func `devices that come, go and die are told to those who ask, without their tokens`()
         async throws
     {

@@ -18,7 +18,7 @@ struct OutcomeTally {
     /// Adds the end of a delivery, if a receiver wants it.
     fileprivate mutating func note(
         _ result: OutcomeResult, of delivery: Delivery, reason: String, providerID: String = "",
-        attempts: UInt32, unixMs: UInt64, _ stream: OutcomeStream
+        attempts: UInt32, unixMs: UInt64, shortened: ShortenedTexts = [], _ stream: OutcomeStream
     ) {
         if wish == nil { wish = stream.wish }
         guard let wish, wish.takes(result, route: delivery.route), !delivery.isDryRun,
@@ -26,7 +26,7 @@ struct OutcomeTally {
         else { return }
         pack.add(
             result, of: delivery, reason: reason, providerID: providerID, attempts: attempts,
-            unixMs: unixMs)
+            unixMs: unixMs, shortened: shortened)
     }
 }
 
@@ -130,7 +130,8 @@ final class OutcomeRecord: LaneLedger {
         if stream.isOn {
             tally.note(
                 .delivered, of: delivery, reason: outcome.reason, providerID: outcome.providerID,
-                attempts: delivery.attempt, unixMs: ending.unixMs, stream)
+                attempts: delivery.attempt, unixMs: ending.unixMs, shortened: outcome.shortened,
+                stream)
         }
         onOutcome?(
             DeliveryOutcome(

@@ -169,6 +169,7 @@ final class RESTTransport: LaneTransport {
         case .success(let answer):
             var response = HTTPResponse(
                 status: answer.status, headers: answer.headers, body: answer.body, items: items)
+            response.shortened = waiting.batch.requests[waiting.index].shortened
             let context = waiting.batch.requests[waiting.index].context
             response.trailerCount = answer.trailerCount
             response.context = Array(waiting.batch[context])

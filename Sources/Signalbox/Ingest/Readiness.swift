@@ -28,9 +28,10 @@ struct Readiness {
         let isDiskFull = store.isDiskFull
         var senders: [JSONValue] = []
         var isDegraded = lanes.queuedCount > 0
-        let all = lanes.all.sorted { a, b in
+        var all = lanes.all.sorted { $0.key < $1.key }
+        if all.count > Self.sendersMax {
             // Those in trouble first.
-            (a.hold == nil ? 1 : 0, a.key) < (b.hold == nil ? 1 : 0, b.key)
+            all = all.filter { $0.hold != nil } + all.filter { $0.hold == nil }
         }
         for lane in all.prefix(Self.sendersMax) {
             let status = await lane.carrier.connections()

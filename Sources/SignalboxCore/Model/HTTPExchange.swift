@@ -52,6 +52,8 @@ public struct RequestBatch: Sendable {
         public var origin: Slice
         /// What comes back in its response.
         public var context: Slice
+        /// Texts that the host has shortened for it.
+        public var shortened: ShortenedTexts = []
 
         /// Makes a request of slices and ranges of one batch.
         public init(
@@ -136,16 +138,17 @@ public struct RequestBatch: Sendable {
     /// Adds a request with the headers and items that were added since the previous one.
     public mutating func appendRequest(
         method: Slice, path: Slice, body: Slice, unindexedHeaders: UInt64 = 0,
-        origin: Slice = .empty, context: Slice = .empty
+        origin: Slice = .empty, context: Slice = .empty, shortened: ShortenedTexts = []
     ) {
         let firstHeader = requests.last?.headers.upperBound ?? 0
         let firstItem = requests.last?.items.upperBound ?? 0
-        requests.append(
-            Request(
-                method: method, path: path,
-                headers: firstHeader..<Int32(truncatingIfNeeded: headers.count), body: body,
-                items: firstItem..<Int32(truncatingIfNeeded: items.count),
-                unindexedHeaders: unindexedHeaders, origin: origin, context: context))
+        var request = Request(
+            method: method, path: path,
+            headers: firstHeader..<Int32(truncatingIfNeeded: headers.count), body: body,
+            items: firstItem..<Int32(truncatingIfNeeded: items.count),
+            unindexedHeaders: unindexedHeaders, origin: origin, context: context)
+        request.shortened = shortened
+        requests.append(request)
     }
 
     /// Adds all requests of another batch.
@@ -160,13 +163,15 @@ public struct RequestBatch: Sendable {
         headers += other.headers.map { Header(name: moved($0.name), value: moved($0.value)) }
         items += other.items
         requests += other.requests.map { request in
-            Request(
+            var copy = Request(
                 method: moved(request.method), path: moved(request.path),
                 headers: request.headers.lowerBound + header..<request.headers.upperBound + header,
                 body: moved(request.body),
                 items: request.items.lowerBound + item..<request.items.upperBound + item,
                 unindexedHeaders: request.unindexedHeaders, origin: moved(request.origin),
                 context: moved(request.context))
+            copy.shortened = request.shortened
+            return copy
         }
     }
 
@@ -230,6 +235,8 @@ public struct HTTPResponse: Sendable {
     public var context: [UInt8] = []
     /// How many of `headers`, the last ones, came after the body.
     public var trailerCount = 0
+    /// Texts of the request that the host had shortened.
+    public var shortened: ShortenedTexts = []
 
     /// Makes a response.
     public init(

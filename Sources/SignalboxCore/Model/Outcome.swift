@@ -58,6 +58,8 @@ public struct Outcome: Sendable {
     public var newToken = ""
     /// For `auth`: the credential to refresh.
     public var credential = ""
+    /// Texts of the payload that the host had shortened.
+    public var shortened: ShortenedTexts = []
 
     /// Makes an outcome.
     public init(item: UInt64, kind: Kind, reason: String = "") {

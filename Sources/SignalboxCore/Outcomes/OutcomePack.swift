@@ -21,7 +21,7 @@ public struct OutcomePack: Sendable {
     /// `attempts` is how often it was sent. The token and the text are left out.
     public mutating func add(
         _ result: OutcomeResult, of delivery: Delivery, reason: String, providerID: String,
-        attempts: UInt32, unixMs: UInt64
+        attempts: UInt32, unixMs: UInt64, shortened: ShortenedTexts = []
     ) {
         let (device, content) = (delivery.device, delivery.content)
         add(result, route: delivery.route) { json in
@@ -41,6 +41,7 @@ public struct OutcomePack: Sendable {
             json.put("reason", reason)
             json.put("provider_id", providerID)
             json.put("attempts", UInt64(attempts))
+            if !shortened.isEmpty { json.put("shortened", shortened.fields) }
         }
     }
 
@@ -112,6 +113,12 @@ public struct OutcomePack: Sendable {
             guard !text.isEmpty, text.utf8.count <= OutcomeResult.textBytesMax else { return }
             begin(key)
             JSONValue.write(string: text, to: &bytes)
+        }
+
+        mutating func put(_ key: String, _ words: [String]) {
+            begin(key)
+            let list = words.map { "\"\($0)\"" }.joined(separator: ",")
+            bytes.append(contentsOf: "[\(list)]".utf8)
         }
 
         mutating func put(_ key: String, _ number: UInt64) {

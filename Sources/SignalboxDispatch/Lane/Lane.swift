@@ -247,7 +247,8 @@ public final class Lane: Sendable {
             let isWhole = start == 0 && end == turn.responses.count
             let part = isWhole ? turn.responses : Array(turn.responses[start..<end])
             start = end
-            let outcomes = carrier.classify(part)
+            var outcomes = carrier.classify(part)
+            Self.note(part, in: &outcomes)
             for outcome in outcomes where outcome.reconnect {
                 guard let from = part.first(where: { $0.items.contains(outcome.item) })
                 else { continue }
@@ -273,6 +274,15 @@ public final class Lane: Sendable {
                 })
         case .failed(let words, let isCredential):
             take(turn.batch.map { Self.outcome($0, words, isCredential) }, now, &todo)
+        }
+    }
+
+    /// Which texts of their payloads had been shortened.
+    private static func note(_ responses: [HTTPResponse], in outcomes: inout [Outcome]) {
+        for response in responses where !response.shortened.isEmpty {
+            for index in outcomes.indices where response.items.contains(outcomes[index].item) {
+                outcomes[index].shortened = response.shortened
+            }
         }
     }
 

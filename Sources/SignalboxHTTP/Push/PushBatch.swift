@@ -20,11 +20,13 @@ final class PushBatch {
         return Array(batch.items[Int(range.lowerBound)..<Int(range.upperBound)])
     }
 
-    /// A response with the context of its request.
+    /// A response with what belongs to its request.
     func withContext(_ answer: PushResult.Answer, of index: Int) -> PushResult.Answer {
-        let context = batch.requests[index].context
-        guard context.count > 0, case .response(var response) = answer else { return answer }
+        let (context, shortened) = (batch.requests[index].context, batch.requests[index].shortened)
+        guard context.count > 0 || !shortened.isEmpty, case .response(var response) = answer
+        else { return answer }
         response.context = Array(batch[context])
+        response.shortened = shortened
         return .response(response)
     }
 

@@ -17,11 +17,19 @@ package final class HTTPSink {
         refusal.isEmpty ? nil : "a call of its sink was refused: \(refusal)"
     }
     private var ledger: ItemLedger
+    /// The deliveries of the items, in their order, if texts of theirs may be shortened.
+    private let deliveries: [Delivery]
+    /// Texts that were shortened, by content: a plugin may fit a content once for many deliveries.
+    private var shortened: [ObjectIdentifier: ShortenedTexts] = [:]
     private let structs: StructReader
     private var hasBadStruct = false
 
     /// `items` must all be handled; `makesRequests` means most of them by a request.
-    package init(items: [UInt64], makesRequests: Bool = false, structs: StructReader) {
+    package init(
+        items: [UInt64], of deliveries: [Delivery] = [], makesRequests: Bool = false,
+        structs: StructReader
+    ) {
+        self.deliveries = deliveries
         ledger = ItemLedger(items)
         self.structs = structs
         if makesRequests { requests.reserve(requests: items.count, bytes: items.count * 768) }
@@ -162,7 +170,20 @@ package final class HTTPSink {
         requests.appendRequest(
             method: method, path: path, body: body, unindexedHeaders: raw.unindexed_headers,
             origin: hasMore ? requests.append(bytes: raw.origin.buffer) : .empty,
-            context: hasMore ? requests.append(bytes: raw.context.buffer) : .empty)
+            context: hasMore ? requests.append(bytes: raw.context.buffer) : .empty,
+            shortened: deliveries.isEmpty ? [] : shortened(for: raw.items?[0]))
+    }
+
+    /// What was shortened for a request that is being made.
+    private func shortened(for item: UInt64?) -> ShortenedTexts {
+        let fit = CallScope.current?.takeFit()
+        // Nearly always nothing.
+        guard fit?.isEmpty == false || !shortened.isEmpty, let item,
+            let place = ledger.items.firstIndex(of: item)
+        else { return [] }
+        let content = ObjectIdentifier(deliveries[place].content)
+        if let fit { shortened[content] = fit }
+        return shortened[content] ?? []
     }
 
     /// Why a request would harm others on its connection; nil if it would not.

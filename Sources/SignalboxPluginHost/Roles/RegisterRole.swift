@@ -36,7 +36,7 @@ public final class RegisterRole: @unchecked Sendable {
     ///
     /// Thread: worker.
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
-        TranslatorCalls.prepare(instance, items: deliveries.map(\.id)) {
+        TranslatorCalls.prepare(instance, deliveries) {
             raw, arena, sink, error in
             let changes = deliveries.map { (id: $0.id, change: DeviceChange(carriedBy: $0)) }
             return table.prepare(

@@ -30,7 +30,7 @@ public final class SendHTTPRole: @unchecked Sendable {
     ///
     /// Thread: worker.
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
-        TranslatorCalls.prepare(instance, items: deliveries.map(\.id)) {
+        TranslatorCalls.prepare(instance, deliveries) {
             raw, arena, sink, error in
             table.prepare(
                 raw, arena.text(app), arena.deliveries(deliveries), deliveries.count,

@@ -12,10 +12,11 @@ package enum TranslatorCalls {
     ) -> sbx_status
 
     static func prepare(
-        _ instance: PluginInstance, items: [UInt64], _ call: Prepare
+        _ instance: PluginInstance, _ deliveries: [Delivery], _ call: Prepare
     ) -> PrepareResult {
         let sink = HTTPSink(
-            items: items, makesRequests: true, structs: instance.context.structs)
+            items: deliveries.map(\.id), of: deliveries, makesRequests: true,
+            structs: instance.context.structs)
         let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
             var error = sbx_error.fresh
             let status = sink.lent(to: instance.context) { call(raw, arena, $0, &error) }

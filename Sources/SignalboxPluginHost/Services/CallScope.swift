@@ -1,5 +1,6 @@
 internal import CSignalbox
 internal import Glibc
+internal import SignalboxCore
 internal import SignalboxJSON
 
 /// The memory that lives until a call into a plugin returns: structs for it, parsed JSON, borrowed text.
@@ -18,6 +19,8 @@ package final class CallScope {
     /// The document used last, which is usually the next one too.
     private var recent: UnsafeRawPointer?
     private var depth = 0
+    /// What the plugin has had shortened since it was last asked for; nil: it has fitted nothing.
+    private var fitted: ShortenedTexts?
     /// Whether the call may block.
     private var isControl = false
 
@@ -108,9 +111,19 @@ package final class CallScope {
         return true
     }
 
+    /// The plugin has fitted a payload; these texts were shortened.
+    func noteFit(_ shortened: ShortenedTexts) { fitted = (fitted ?? []).union(shortened) }
+
+    /// What was shortened since the last call of this; nil: nothing was fitted.
+    func takeFit() -> ShortenedTexts? {
+        defer { fitted = nil }
+        return fitted
+    }
+
     private func leave() {
         depth -= 1
         guard depth == 0 else { return }
+        fitted = nil
         arena.reset()
         documents.removeAll(keepingCapacity: true)
         kept.removeAll(keepingCapacity: true)

@@ -23,6 +23,8 @@ enum FitService {
                 for field in made.shortened.sorted(by: { $0.rawValue < $1.rawValue }) {
                     context.services.shortened(instance: context.name, field: field.rawValue)
                 }
+                let fields = made.shortened.map { ShortenedTexts(field: $0.rawValue) }
+                scope.noteFit(fields.reduce([]) { $0.union($1) })
                 out.pointee = scope.arena.bytes(made.payload)
                 return SBX_OK
             } catch let fault {

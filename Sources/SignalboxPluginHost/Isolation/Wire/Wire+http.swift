@@ -115,6 +115,7 @@ extension RequestBatch: WireValue {
             writer.put(request.unindexedHeaders)
             writer.put(request.origin)
             writer.put(request.context)
+            writer.put(request.shortened.rawValue)
         }
     }
 
@@ -132,12 +133,13 @@ extension RequestBatch: WireValue {
         let requestCount = try reader.count(least: 64)
         requests.reserveCapacity(requestCount)
         for _ in 0..<requestCount {
-            requests.append(
-                Request(
-                    method: try reader.slice(), path: try reader.slice(),
-                    headers: try reader.range(), body: try reader.slice(),
-                    items: try reader.range(), unindexedHeaders: try reader.number(),
-                    origin: try reader.slice(), context: try reader.slice()))
+            var request = Request(
+                method: try reader.slice(), path: try reader.slice(),
+                headers: try reader.range(), body: try reader.slice(),
+                items: try reader.range(), unindexedHeaders: try reader.number(),
+                origin: try reader.slice(), context: try reader.slice())
+            request.shortened = ShortenedTexts(rawValue: try reader.number())
+            requests.append(request)
         }
         guard
             let batch = RequestBatch(
