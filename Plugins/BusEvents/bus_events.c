@@ -73,10 +73,7 @@ static const char *read_mapped(const sbx_json *json, const bus_map *map, sbx_jso
   event->type = mapped(json, body, map->type);
   if (!event->type.len) return "map.type points at no text";
   if (map->subject[0]) event->subject = mapped(json, body, map->subject);
-  if (map->id[0]) {
-    event->dedupe = mapped(json, body, map->id);
-    if (!event->dedupe.len) return "map.id points at no text";
-  }
+  if (map->id[0]) event->dedupe = mapped(json, body, map->id);
   json->text(body, &event->data);
   if (!map->user[0]) return NULL;
   sbx_str user = mapped(json, body, map->user);

@@ -12,17 +12,30 @@ typedef struct attempt {
   sbx_status status;
 } attempt;
 
+void kafka_sum_up_refusals(sbx_instance *i) {
+  char words[720];
+  if (!i->refused_since || kafka_now_ms() < i->refusal_logged_ms + 1000) return;
+  snprintf(words, sizeof words, "%u more, the last one: %s", i->refused_since, i->last_refusal);
+  i->refused_since = 0;
+  kafka_log(i, SBX_LOG_WARN, "messages are no events, they are skipped", "error", words);
+}
+
 void kafka_refuse_message(sbx_instance *i, kafka_message *message, const char *why) {
   char place[640];
   free(message->body);
   message->body = NULL;
   if (i->metrics) i->metrics->add(i->host, i->refused_counter, 1);
-  // A topic of other content would fill the log.
-  uint64_t now = kafka_now_ms();
-  if (i->refusal_logged_ms && now < i->refusal_logged_ms + 1000) return;
-  i->refusal_logged_ms = now;
   snprintf(place, sizeof place, "%s: %.249s/%d/%lld", why, message->topic, message->partition,
            (long long)message->offset);
+  // A topic of other content would fill the log: the others of a second are summed up.
+  uint64_t now = kafka_now_ms();
+  if (i->refusal_logged_ms && now < i->refusal_logged_ms + 1000) {
+    i->refused_since++;
+    snprintf(i->last_refusal, sizeof i->last_refusal, "%s", place);
+    return;
+  }
+  kafka_sum_up_refusals(i);
+  i->refusal_logged_ms = now;
   kafka_log(i, SBX_LOG_WARN, "a message is no event, it is skipped", "error", place);
 }
 

@@ -57,7 +57,7 @@ struct sbx_instance {
   const sbx_json *json;
   const sbx_scope *scope;
   const sbx_metrics *metrics;  /* may be NULL */
-  uint64_t connected_gauge, refused_counter;
+  uint64_t connected_gauge, partitions_gauge, refused_counter;
   kafka_config config;
 
   pthread_mutex_t lock;  /* guards the fields below; never held during a call of the host */
@@ -75,6 +75,8 @@ struct sbx_instance {
   uint32_t assignments;        /* how often partitions went */
   bool is_held;                /* the partitions are paused, since there is no room */
   uint64_t refusal_logged_ms, checked_ms;
+  uint32_t refused_since;      /* refused and not in the log yet, */
+  char last_refusal[640];      /* of which this is the last one */
   /* observe.c */
   bus_outcomes outcomes;
   rd_kafka_t *producer;
@@ -111,6 +113,8 @@ void kafka_settled(sbx_instance *i, const sbx_batch_result *results, size_t n, s
 sbx_status kafka_emit(sbx_instance *i, kafka_batch *batch);
 /* A message that is no event would never become one. */
 void kafka_refuse_message(sbx_instance *i, kafka_message *message, const char *why);
+/* Says how many were refused without a line, once a second. */
+void kafka_sum_up_refusals(sbx_instance *i);
 
 /* source.c, observe.c */
 extern const sbx_source kafka_source_role;

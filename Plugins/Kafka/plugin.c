@@ -34,6 +34,7 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
 static sbx_status start(sbx_instance *i, sbx_error *error) {
   if (i->metrics) {
     i->connected_gauge = i->metrics->gauge(i->host, STR("connected"), NULL, 0);
+    i->partitions_gauge = i->metrics->gauge(i->host, STR("partitions"), NULL, 0);
     i->refused_counter = i->metrics->counter(i->host, STR("messages_refused_total"), NULL, 0);
   }
   return kafka_start_publisher(i, error);

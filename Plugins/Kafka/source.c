@@ -36,6 +36,7 @@ static void rebalanced(rd_kafka_t *consumer, rd_kafka_resp_err_t code, rd_kafka_
   }
   i->is_held = false;
   rd_kafka_assign(consumer, is_assigned ? partitions : NULL);
+  if (i->metrics) i->metrics->set(i->host, i->partitions_gauge, is_assigned ? partitions->cnt : 0);
   kafka_log(i, SBX_LOG_INFO, "partitions of Kafka assigned", "partitions", count);
 }
 
@@ -173,6 +174,7 @@ static void *fetch(void *context) {
     hold(i, !kafka_batches_room(i, ROOM_MS));
     fill(i);
     look_after(i);
+    kafka_sum_up_refusals(i);
   }
   return NULL;
 }

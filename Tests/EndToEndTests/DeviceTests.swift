@@ -57,6 +57,15 @@ import Testing
         return devices.compactMap { $0["token"]?.string }
     }
 
+    @Test func `a platform is the same in capitals`() async throws {
+        let rig = try await RegistryRig()
+        try await rig.register("u", "00aa", platform: "ios")
+        try await rig.register("u", "00aa", platform: "iOS")
+        let (_, json) = try await rig.call("GET", "/v1/devices?user=u")
+        #expect(json["devices"]?[0]?["platform"]?.string == "ios" && json["devices"]?[1] == nil)
+        await rig.rig.end()
+    }
+
     @Test func `devices come, are listed newest first, and go`() async throws {
         let rig = try await Self.rig()
         for token in ["a", "b", "c"] { _ = try await Self.register(rig, "u1", token) }

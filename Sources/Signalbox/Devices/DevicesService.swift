@@ -178,7 +178,8 @@ struct DevicesService: Sendable {
         let json = try object(request, caller)
         var device = Device(app: caller.app)
         device.user = try user(try text(json, "user", required: false), caller)
-        device.platform = try text(json, "platform", max: 32)
+        // As everywhere: an app that says "iOS" would take its device away from all routes.
+        device.platform = try text(json, "platform", max: 32).lowercased()
         device.provider = try text(json, "provider", max: 32, required: false)
         device.locale = try text(json, "locale", max: 64, required: false)
         device.sourceToken = try text(
