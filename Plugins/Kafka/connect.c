@@ -32,6 +32,7 @@ static void failed(rd_kafka_t *client, int code, const char *reason, void *conte
   sbx_instance *i = context;
   bool is_login = code == RD_KAFKA_RESP_ERR__AUTHENTICATION;
   bool is_away = code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+  if (rd_kafka_type(client) == RD_KAFKA_PRODUCER && (is_login || is_away)) i->is_producer_away = true;
   if (rd_kafka_type(client) == RD_KAFKA_CONSUMER && (is_login || is_away)) {
     pthread_mutex_lock(&i->lock);
     i->is_away |= is_away;

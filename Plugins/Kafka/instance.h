@@ -79,6 +79,7 @@ struct sbx_instance {
   char last_refusal[640];      /* of which this is the last one */
   /* observe.c */
   bus_outcomes outcomes;
+  _Atomic bool is_producer_away;  /* no broker could be reached since the last outcome was stored */
   rd_kafka_t *producer;
   rd_kafka_topic_t *outcome_topic;
 };

@@ -3,6 +3,8 @@
 
 /* How long the brokers have to store a batch. */
 #define DELIVERY_MS "10000"
+/* And how long if none of them could be reached before: the host asks again. */
+#define AWAY_MS 2000
 
 /* A batch under way. On the publisher's thread alone. */
 typedef struct flight {
@@ -19,10 +21,12 @@ static sbx_status observe(sbx_instance *i, const sbx_observation *observations, 
 }
 
 static void reported(rd_kafka_t *producer, const rd_kafka_message_t *message, void *context) {
-  (void)producer, (void)context;
+  (void)producer;
+  sbx_instance *i = context;
   flight *flight = message->_private;
   flight->open--;
   if (message->err && !flight->fault) flight->fault = message->err;
+  if (!message->err) i->is_producer_away = false;
 }
 
 typedef struct keyed {
@@ -58,12 +62,15 @@ static sbx_status publish(sbx_instance *i, const sbx_observation *batch, size_t 
   }
   // Each one is reported, at the latest when its time is over. What the brokers do not have when the instance stops
   // comes again after the next start.
+  uint64_t began = kafka_now_ms();
   while (flight.open) {
-    if (bus_outcomes_stopping(&i->outcomes)) rd_kafka_purge(i->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    bool is_hopeless = i->is_producer_away && kafka_now_ms() >= began + AWAY_MS;
+    if (is_hopeless || bus_outcomes_stopping(&i->outcomes)) rd_kafka_purge(i->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     rd_kafka_poll(i->producer, 100);
   }
   if (!flight.fault) return SBX_OK;
-  kafka_log(i, SBX_LOG_WARN, "outcomes were not stored by Kafka, trying again", "error", rd_kafka_err2str(flight.fault));
+  kafka_log(i, SBX_LOG_WARN, "outcomes were not stored by Kafka, trying again", "error",
+            i->is_producer_away ? "no broker of Kafka answers" : rd_kafka_err2str(flight.fault));
   bool is_refused = flight.fault == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                     flight.fault == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
   return is_refused ? SBX_E_AUTH : SBX_E_AGAIN;
