@@ -81,13 +81,13 @@ mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site
 doc=$share/doc/signalbox
 rm -rf "$doc/docs" "$doc/Plugins" "$doc/Examples"
 cp -r docs "$doc/docs"
-cp README.md SECURITY.md ARCHITECTURE.md "$doc/"
+cp README.md SECURITY.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE "$doc/"
 for file in Plugins/*/README.md; do
   mkdir -p "$doc/$(dirname "$file")"
   cp "$file" "$doc/$file"
 done
-(find Examples -path '*/target' -prune -o -name node_modules -prune -o -type f \
-  \( -name '*.yaml' -o -name '*.md' -o -name '*.json' -o -name '*.c' -o -name '*.swift' \) -print) |
+(find Examples \( -name target -o -name node_modules -o -name .build -o -name secrets \) -prune -o -path Examples/templates -prune -o -type f -print
+ echo Plugins/HelloC/hello.c; echo Tests/Fixtures/Source/spool.c) |
   while IFS= read -r file; do
     mkdir -p "$doc/$(dirname "$file")"
     cp "$file" "$doc/$file"

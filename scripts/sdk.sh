@@ -33,7 +33,7 @@ let package = Package(
 SWIFT
 mkdir -p "$sdk.new/rust"
 cp -R Sources/RustPluginKit/Cargo.toml Sources/RustPluginKit/Cargo.lock Sources/RustPluginKit/src "$sdk.new/rust/"
-cp -R Examples/templates/c Examples/templates/swift Examples/templates/check "$sdk.new/templates/"
+cp -R Examples/templates/c Examples/templates/swift Examples/templates/all Examples/templates/role "$sdk.new/templates/"
 cp -R Sources/RustPluginKit/templates "$sdk.new/templates/rust"
 mkdir "$sdk.new/templates/rust/common"
 cp Examples/templates/rust.mk "$sdk.new/templates/rust/common/Makefile"

@@ -7,8 +7,12 @@ import SignalboxSimulators
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Runs simulators and a gateway in one process and sends one webhook through them."
-    )
+        abstract:
+            "Runs simulators and a gateway in one process and sends one webhook through them.",
+        discussion: """
+            With --no-webhook it tries any configuration: variables such as FCM_ENDPOINT and the files
+            secrets/apns.p8 and secrets/fcm.json are the simulators', and what these receive is shown.
+            """)
 
     @OptionGroup var config: ConfigOptions
 
@@ -18,12 +22,23 @@ struct DemoCommand: AsyncParsableCommand {
     @Flag(help: "Keep running until Ctrl-C.")
     var stay = false
 
+    @Flag(help: "Send no webhook, and keep running until Ctrl-C.")
+    var noWebhook = false
+
+    @Option(help: "Port of the simulators' control API; 0: any free one.")
+    var controlPort = 0
+
     func run() async throws {
         StopSignals.catchAll()
         do {
-            let body = try InputFile.read(sample, "--sample")
-            let demo = try await Demo.start(try config.gatewayOptions())
+            let body = noWebhook ? [] : try InputFile.read(sample, "--sample")
+            let demo = try await Demo.start(
+                try config.gatewayOptions(), controlPort: controlPort)
             show(demo)
+            if noWebhook {
+                await follow(demo)
+                return await demo.stop()
+            }
             let report = try await demo.send(body)
             for line in report.lines { Output.line(line) }
             Output.line(
@@ -63,6 +78,10 @@ struct DemoCommand: AsyncParsableCommand {
             What arrives is shown here. docs/simulators.md says how to let the providers fail.
 
             """)
+        await follow(demo)
+    }
+
+    private func follow(_ demo: Demo) async {
         let follower = Task {
             await demo.follow { push in
                 for line in Demo.Report.lines(of: push) { Output.line(line) }

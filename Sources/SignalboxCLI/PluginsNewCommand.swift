@@ -30,7 +30,8 @@ extension PluginsCommand {
                 let files = try plugin.write(to: target, sdk: sdk ?? NewPlugin.standardSDK)
                 for file in files { Output.line("\(target)/\(file)") }
                 Output.line(
-                    "build it with `make -C \(target)`, check it with `make -C \(target) check`")
+                    "build it with `make -C \(target)`, check it with `make -C \(target) check`, "
+                        + "try it with `make -C \(target) run`: \(target)/README.md")
             } catch {
                 Output.error(error.message)
                 throw Exit.fault

@@ -6,7 +6,7 @@ struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
         abstract:
-            "Runs simulators of APNs, FCM, HMS, Airship and Telegram that verify requests and fail on command.",
+            "Runs simulators of APNs, FCM, HMS, Airship and Telegram that verify requests and fail on command, and one that takes everything.",
         discussion: "Orders are explained in docs/simulators.md.")
 
     @Option(help: "Folder for keys and certificates; temporary if omitted.")
@@ -27,6 +27,9 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Port of the Telegram simulator; 0: any free one.")
     var telegramPort = 0
 
+    @Option(help: "Port of the provider that takes everything; 0: any free one.")
+    var providerPort = 0
+
     @Option(help: "Port of the control API; 0: any free one.")
     var controlPort = 0
 
@@ -45,6 +48,7 @@ struct SimulateCommand: AsyncParsableCommand {
         options.hmsPort = hmsPort
         options.airshipPort = airshipPort
         options.telegramPort = telegramPort
+        options.providerPort = providerPort
         options.controlPort = controlPort
         options.apns.topics = Set(topic)
         options.apns.takesAnyToken = !strictTokens
@@ -57,7 +61,8 @@ struct SimulateCommand: AsyncParsableCommand {
         Output.line(
             "# APNs \(simulators.apns.origin), FCM \(simulators.fcm.origin), "
                 + "HMS \(simulators.hms.origin), Airship \(simulators.airship.origin), "
-                + "Telegram \(simulators.telegram.origin),")
+                + "Telegram \(simulators.telegram.origin), "
+                + "any other \(simulators.provider.origin),")
         Output.line("# control API http://127.0.0.1:\(simulators.controlPort)")
         Output.line("# keys and certificates: \(simulators.files.folder)")
         for (name, value) in simulators.variables.sorted(by: { $0.key < $1.key }) {

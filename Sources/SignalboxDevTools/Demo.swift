@@ -23,8 +23,12 @@ public final class Demo: Sendable {
     public let gateway: Gateway
 
     /// Starts simulators, and a gateway with the given configuration that talks to them.
-    public static func start(_ options: GatewayOptions) async throws -> Demo {
-        let simulators = try await Simulators.start()
+    public static func start(
+        _ options: GatewayOptions, controlPort: Int = 0
+    ) async throws -> Demo {
+        var simulated = SimulatorsOptions()
+        simulated.controlPort = controlPort
+        let simulators = try await Simulators.start(simulated)
         do {
             var options = options
             var variables = simulators.variables
@@ -78,7 +82,7 @@ public final class Demo: Sendable {
     /// Calls `onPush` for each further push that a simulator receives, until the task is cancelled.
     public func follow(_ onPush: @escaping @Sendable (ReceivedPush) -> Void) async {
         await withTaskGroup { group in
-            for simulator in [simulators.apns, simulators.fcm] {
+            for simulator in simulators.all {
                 group.addTask {
                     var seen = simulator.received.count
                     while !Task.isCancelled {
@@ -113,16 +117,23 @@ extension Demo.Report {
             }
     }
 
-    /// A push as text for people.
+    /// A push, or another request to a provider, as text for people.
     public static func lines(of push: ReceivedPush, after: String = "") -> [String] {
-        let name = push.provider == "apns" ? "APNs" : "FCM "
+        let names = ["apns": "APNs", "fcm": "FCM"]
+        let name = (names[push.provider] ?? push.provider).padded(to: 10)
         var answer = "\(push.status) \(push.reason)"
         if push.reason.isEmpty { answer.removeLast() }
-        return ["\(name)        received\(after), answered \(answer)", "            \(push.path)"]
+        return ["\(name)  received\(after), answered \(answer)", "            \(push.path)"]
             + push.headers.filter { $0.key.hasPrefix("apns-") }.map {
                 "            \($0.key): \($0.value)"
             } + ["            \(push.body.text)"]
     }
 
     private static func text(_ ms: Double) -> String { "\((ms * 10).rounded() / 10)" }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
 }

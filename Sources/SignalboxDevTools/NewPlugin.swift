@@ -12,8 +12,9 @@ public struct AuthoringFault: Error, Sendable, CustomStringConvertible {
 
 /// `signalbox plugins new`: creates a project that builds and passes the conformance suite.
 ///
-/// From then on it belongs to the author. Its files come from the SDK's `templates/LANGUAGE/common`
-/// `templates/LANGUAGE/ROLE` and, for what `make check` gives the plugin, `templates/check/ROLE`.
+/// From then on it belongs to the author. Its files come from the SDK's `templates/LANGUAGE/ROLE`,
+/// `templates/LANGUAGE/common` and, for what `make check` and `make run` give the plugin,
+/// `templates/role/ROLE` and `templates/all`; the first that has a file counts.
 public struct NewPlugin: Sendable {
     /// Languages with project templates.
     public static let languages = ["c", "swift", "rust"]
@@ -71,18 +72,15 @@ public struct NewPlugin: Sendable {
         }
         let place = language == "rust" ? "\(root)/rust" : root
         var written: [String] = []
-        for part in ["\(language)/common", "\(language)/\(role)", "check/\(role)"] {
+        for part in ["\(language)/\(role)", "\(language)/common", "role/\(role)", "all"] {
             let source = "\(root)/templates/\(part)"
-            guard let files = Folder.files(under: source) else {
-                // Not every role has samples.
-                if part.hasPrefix("check/") { continue }
-                throw Self.missing(sdk)
-            }
+            guard let files = Folder.files(under: source) else { throw Self.missing(sdk) }
             for file in files.sorted() {
                 guard let text = Folder.read("\(source)/\(file)") else {
                     throw AuthoringFault(message: "cannot read \(source)/\(file)")
                 }
                 let target = fill(file, place)
+                if written.contains(target) { continue }
                 try Folder.write(fill(text, place), to: "\(folder)/\(target)")
                 written.append(target)
             }
@@ -97,8 +95,16 @@ public struct NewPlugin: Sendable {
     }
 
     private func fill(_ text: String, _ sdk: String) -> String {
-        let named = Self.replaced(text, "@NAME@", name)
-        return Self.replaced(Self.replaced(named, "@ID@", name.lowercased()), "@SDK@", sdk)
+        let source =
+            switch language {
+            case "c": "plugin.c"
+            case "rust": "src/lib.rs"
+            default: "Sources/\(name)/Plugin.swift"
+            }
+        return [
+            ("@NAME@", name), ("@ID@", name.lowercased()), ("@ROLE@", role), ("@SOURCE@", source),
+            ("@SDK@", sdk),
+        ].reduce(text) { Self.replaced($0, $1.0, $1.1) }
     }
 
     private static func replaced(_ text: String, _ mark: String, _ value: String) -> String {

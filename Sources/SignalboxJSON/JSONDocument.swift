@@ -7,6 +7,9 @@ public import SignalboxCore
 public final class JSONDocument: ParsedJSON, @unchecked Sendable {
     /// The document's value. It lives as long as the document, as does everything read from it.
     public let root: JSONParser.Value
+    /// Text that every reader of JSON takes, where the given text was mended
+    /// (`JSONParser.isMended`).
+    public let mended: String?
 
     /// Parses text; `parser` may be reused afterwards.
     public init(
@@ -17,6 +20,9 @@ public final class JSONDocument: ParsedJSON, @unchecked Sendable {
             throw JSONFault(message: "there is no memory for it")
         }
         self.root = JSONParser.Value(document: kept, position: root.position)
+        mended =
+            parser.isMended
+            ? JSONParser.text(of: root).map { String(decoding: $0, as: UTF8.self) } : nil
     }
 
     /// Parses text.

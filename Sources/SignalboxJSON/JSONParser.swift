@@ -45,6 +45,12 @@ public final class JSONParser {
 
     private let parser: OpaquePointer
 
+    /// Whether half a surrogate pair (`\ud83d` alone) of the last text was read as U+FFFD.
+    ///
+    /// Senders cut texts in the middle of an emoji, and the rest of such a message is sound. The
+    /// text itself would be refused by others; that of the value would not.
+    public private(set) var isMended = false
+
     /// Makes a parser; nil if out of memory.
     public init?() {
         guard let made = csj_parser_new() else { return nil }
@@ -61,7 +67,8 @@ public final class JSONParser {
             UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)
         }
         let status = csj_parse(parser, start, bytes.count, Self.depthMax, &root, &fault)
-        guard status == 0 else {
+        isMended = status == 1
+        guard status >= 0 else {
             throw JSONFault(message: fault.map { String(cString: $0) } ?? "its syntax is wrong")
         }
         return Value(root)

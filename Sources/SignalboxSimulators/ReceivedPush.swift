@@ -2,7 +2,7 @@ public import SignalboxCore
 
 /// A request that a simulator has answered, or left unanswered on order.
 public struct ReceivedPush: Sendable {
-    /// `apns`, `fcm`, `hms`, `airship` or `telegram`.
+    /// `apns`, `fcm`, `hms`, `airship`, `telegram` or `provider`.
     public var provider: String
     /// Counts from 1 in order of arrival.
     public var number: Int

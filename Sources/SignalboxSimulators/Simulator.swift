@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// What all providers' simulators share: a server, orders, and a list of received requests.
 public final class Simulator: Sendable {
-    /// `apns`, `fcm`, `hms`, `airship` or `telegram`.
+    /// `apns`, `fcm`, `hms`, `airship`, `telegram` or `provider`.
     public let provider: String
     private let server: HTTP2Server
     private let state: SimulatorState

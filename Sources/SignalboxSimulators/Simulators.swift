@@ -26,6 +26,8 @@ public struct SimulatorsOptions: Sendable {
     public var airshipPort = 0
     /// Port of the Telegram simulator; 0: any free one.
     public var telegramPort = 0
+    /// Port of the provider that takes everything; 0: any free one.
+    public var providerPort = 0
     /// Port of the control API; 0: any free one.
     public var controlPort = 0
     /// Where keys and certificates go; nil: a temporary folder that is removed on shutdown.
@@ -37,7 +39,8 @@ public struct SimulatorsOptions: Sendable {
     public init() {}
 }
 
-/// Simulators of APNs, FCM, HMS, Airship and Telegram with throw-away keys, and their control API.
+/// Simulators of APNs, FCM, HMS, Airship and Telegram with throw-away keys, a provider that takes
+/// everything, and their control API.
 public final class Simulators: Sendable {
     /// APNs.
     public let apns: Simulator
@@ -49,6 +52,8 @@ public final class Simulators: Sendable {
     public let airship: Simulator
     /// Telegram's Bot API.
     public let telegram: Simulator
+    /// A provider that takes everything, for plugins under development.
+    public let provider: Simulator
     /// Keys and certificates.
     public let files: SimulatorFiles
     /// Signs the simulators' certificates, and the client certificates that APNs accepts.
@@ -122,19 +127,27 @@ public final class Simulators: Sendable {
             handler: TelegramHandler(options: options.telegram, state: telegramState))
         let telegram = Simulator(
             provider: "telegram", server: telegramServer, state: telegramState, expire: {})
+        let providerState = SimulatorState()
+        serverOptions.port = options.providerPort
+        let provider = Simulator(
+            provider: "provider",
+            server: try await HTTP2Server.start(
+                serverOptions, handler: ProviderHandler(state: providerState)),
+            state: providerState, expire: {})
         let control = try await HTTPServer.start(
             HTTPServerOptions(host: "127.0.0.1", port: options.controlPort),
             logger: Logger(label: "simulators") { _ in SwiftLogNoOpLogHandler() },
-            handler: ControlService(simulators: [apns, fcm, hms, airship, telegram]))
+            handler: ControlService(simulators: [apns, fcm, hms, airship, telegram, provider]))
         return Simulators(
-            apns: apns, fcm: fcm, hms: hms, airship: airship, telegram: telegram, files: files,
-            authority: authority, options: options, fcmHandler: fcmHandler, control: control)
+            apns: apns, fcm: fcm, hms: hms, airship: airship, telegram: telegram,
+            provider: provider, files: files, authority: authority, options: options,
+            fcmHandler: fcmHandler, control: control)
     }
 
     private init(
         apns: Simulator, fcm: Simulator, hms: Simulator, airship: Simulator, telegram: Simulator,
-        files: SimulatorFiles,
-        authority: ThrowAway.Identity, options: SimulatorsOptions, fcmHandler: FCMHandler,
+        provider: Simulator, files: SimulatorFiles, authority: ThrowAway.Identity,
+        options: SimulatorsOptions, fcmHandler: FCMHandler,
         control: HTTPServer
     ) {
         self.authority = authority
@@ -143,11 +156,15 @@ public final class Simulators: Sendable {
         self.hms = hms
         self.airship = airship
         self.telegram = telegram
+        self.provider = provider
         self.files = files
         self.options = options
         self.fcmHandler = fcmHandler
         self.control = control
     }
+
+    /// All of them.
+    public var all: [Simulator] { [apns, fcm, hms, airship, telegram, provider] }
 
     /// The port of the control API.
     public var controlPort: Int { control.port }
@@ -165,18 +182,15 @@ public final class Simulators: Sendable {
             "AIRSHIP_ENDPOINT": airship.origin, "AIRSHIP_APP_KEY": options.airship.appKey,
             "AIRSHIP_MASTER_SECRET": options.airship.masterSecret,
             "TELEGRAM_ENDPOINT": telegram.origin, "TELEGRAM_BOT_TOKEN": options.telegram.botToken,
-            "HMS_CLIENT_ID": options.hms.clientID, "HMS_CLIENT_SECRET": options.hms.clientSecret,
+            "PROVIDER_ENDPOINT": provider.origin, "HMS_CLIENT_ID": options.hms.clientID,
+            "HMS_CLIENT_SECRET": options.hms.clientSecret,
         ]
     }
 
     /// Stops everything, and removes a temporary folder with its files.
     public func shutdown() async {
         await control.shutdown()
-        await apns.shutdown()
-        await fcm.shutdown()
-        await hms.shutdown()
-        await airship.shutdown()
-        await telegram.shutdown()
+        for one in all { await one.shutdown() }
         removeFiles()
     }
 

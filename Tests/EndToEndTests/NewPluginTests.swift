@@ -39,14 +39,17 @@ import Testing
         let (output, folder) = try await new("Probe", language, role)
         #expect(output.status == 0, "\(output.text)")
         let listed = output.text.split(separator: "\n").dropLast().map(String.init)
-        let hasCheck = listed.contains { $0.contains("/check/") }
-        #expect(hasCheck)
-        let lines = try listed.filter { !$0.contains("/check/") }.reduce(0) { sum, file in
+        for part in ["/check/", "/README.md", "/gateway.yaml", "/try.sh"] {
+            #expect(listed.contains { $0.contains(part) }, "\(part)")
+        }
+        let sources = listed.filter { [".c", ".rs", ".swift"].contains(where: $0.hasSuffix) }
+        let lines = try sources.reduce(0) { sum, file in
             sum + (try String(contentsOfFile: file, encoding: .utf8)).count { $0 == "\n" }
         }
-        // A sender in C shows headers and a secret. A source keeps what is not stored yet.
-        let isLonger = language == "c" && role == "send-http" || role == "source"
-        #expect(lines > 0 && lines < (isLonger ? 130 : 105))
+        // Senders in C show headers and a secret. A source keeps what is not stored yet.
+        let isLonger =
+            language == "c" && ["send-http", "register"].contains(role) || role == "source"
+        #expect(lines > 0 && lines < (isLonger ? 120 : 100), "\(lines)")
         // Projects of a language share what they are built with.
         let shared = try await Self.room.value.appending(path: "build-\(language)").path
         let built = try await Tool.run(["make", "-C", folder.path, "BUILD=\(shared)"])
@@ -60,6 +63,46 @@ import Testing
             environment: ["SIGNALBOX": try Self.program.get()])
         #expect(checked.status == 0, "\(checked.text)")
         #expect(checked.text.contains(" 0 failed"), "\(checked.text)")
+        try await tryOut(folder, role, ["BUILD=\(shared)"])
+    }
+
+    /// What README.md of a project says: `make run`, and `make try` beside it.
+    private func tryOut(_ folder: URL, _ role: String, _ build: [String]) async throws {
+        let pipe = Pipe()
+        let make = try Program(
+            ["make", "-C", folder.path, "run", "RUN=--listen 127.0.0.1:0 --admin 127.0.0.1:0"]
+                + build,
+            at: folder, environment: ["SIGNALBOX": try Self.program.get()], output: pipe,
+            errors: pipe)
+        var text = ""
+        func wait(for words: String...) async throws {
+            while !words.allSatisfy(text.contains) {
+                let more = try await Tool.next(pipe)
+                guard !more.isEmpty else { throw PluginRig.Failure(description: text) }
+                text += more
+            }
+        }
+        try await wait(for: "gateway     http://", "\n")
+        func place(_ pattern: Regex<(Substring, Substring)>) throws -> String {
+            String(try #require(text.firstMatch(of: pattern)).1)
+        }
+        let (gateway, control) = (
+            try place(#/gateway +(http:\S+:\d+)/#), try place(#/control (http:\S+:\d+)/#)
+        )
+        let tried = try await Tool.run(["sh", "try.sh", gateway, control], at: folder, waits: true)
+        #expect(tried.status == 0, "\(tried.text)")
+        switch role {
+        case "send-http", "register": try await wait(for: "provider    received, answered 200\n")
+        case "send": try await wait(for: " delivered")
+        default: try await wait(for: "FCM         received, answered 200\n")
+        }
+        make.terminate()
+        while case let more = try await Tool.next(pipe), !more.isEmpty { text += more }
+        try await Tool.end(make)
+        #expect(!text.contains(" ERROR "), "\(text)")
+        guard let file = ["send": "pushes.txt", "observe": "outcomes.txt"][role] else { return }
+        let written = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+        #expect(written.contains(role == "send" ? "It is on its way." : "delivered"))
     }
 
     @Test func `make check gives the plugin the author's configuration and samples`() async throws {

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import PluginRig
 import SignalboxCore
 import SignalboxJSON
@@ -108,7 +107,7 @@ import Testing
     @Test func `send-http: notifications are posted, answers classified`() async throws {
         let instance = try await instance(
             "send-http",
-            config: #"{"origin":"https://push.example.com","path":"/m","token":"token"}"#)
+            config: #"{"endpoint":"https://push.example.com","path":"/m","token":"token"}"#)
         let role = try #require(SendHTTPRole(instance))
         #expect(try await role.endpoint(app: "").origin == "https://push.example.com")
         var note = PushNotification()
@@ -150,7 +149,7 @@ import Testing
     @Test func `register: dead tokens go back as they came`() async throws {
         let instance = try await instance(
             "register",
-            config: #"{"origin":"https://api.example.com","path":"/d","token":"token"}"#)
+            config: #"{"endpoint":"https://api.example.com","path":"/d","token":"token"}"#)
         let role = try #require(RegisterRole(instance))
         #expect(role.wants(.invalid) && !role.wants(.registered))
         let changes = (1...2).map { index in
@@ -177,12 +176,12 @@ import Testing
         await end(instance)
     }
 
-    @Test func `send: lines reach a socket, and no socket is a reason to try again`() async throws {
+    @Test func `send: lines reach a file, and no folder is a reason to try again`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "s").path
-        let instance = try await instance("send", config: #"{"socket":"\#(path)"}"#, secrets: [:])
+        let file = folder.appending(path: "pushes.txt")
+        let instance = try await instance(
+            "send", config: #"{"file":"\#(file.path)"}"#, secrets: [:])
         let role = try #require(SendRole(instance))
         let outcomes = Mutex<[Outcome]>([])
         var note = PushNotification()
@@ -194,49 +193,16 @@ import Testing
         await services.waitFor { outcomes.withLock { $0.count == 1 } }
         #expect(outcomes.withLock { $0.map(\.kind) } == [.retry])
 
-        let listener = try UnixListener(path)
-        let received = Once<String>()
-        Thread.detachNewThread { received.set(listener.lines(3)) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let more = role.submit(app: "", deliveries: (2...4).map { delivery($0, note) }) { more in
             outcomes.withLock { $0 += more }
         }
         #expect(try more.get() == 3)
-        let lines = (2...4).map { #"{"to":"t\#($0)","body":"B"}"# + "\n" }
-        #expect(await received.value() == lines.joined())
         await services.waitFor { outcomes.withLock { $0.count == 4 } }
         #expect(outcomes.withLock { $0.dropFirst().map(\.item) } == [2, 3, 4])
         #expect(outcomes.withLock { $0.dropFirst().allSatisfy { $0.kind == .delivered } })
+        let lines = (2...4).map { #"{"to":"t\#($0)","body":"B"}"# + "\n" }
+        #expect(try String(contentsOf: file, encoding: .utf8) == lines.joined())
         await end(instance)
-    }
-}
-
-/// A Unix socket that accepts one connection.
-private struct UnixListener {
-    struct Failure: Error {}
-    private let socket: Int32
-
-    init(_ path: String) throws {
-        socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, size) }
-        }
-        guard status == 0, listen(socket, 1) == 0 else { throw Failure() }
-    }
-
-    /// Reads a number of lines.
-    func lines(_ count: Int) -> String {
-        let peer = accept(socket, nil, nil)
-        var text = ""
-        var byte: UInt8 = 0
-        while text.filter({ $0 == "\n" }).count < count, read(peer, &byte, 1) == 1 {
-            text.unicodeScalars.append(Unicode.Scalar(byte))
-        }
-        close(peer)
-        close(socket)
-        return text
     }
 }

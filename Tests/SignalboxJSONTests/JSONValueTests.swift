@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: [
         "", " ", "{", "[1,", "{\"a\"}", "{\"a\":}", "nul", "tru", "01", "1e999", "+1", "'a'",
-        "\"a", "\"\u{1}\"", #""\ud800""#, #""\x""#, "{\"a\":1}}", "[1] [2]",
+        "\"a", "\"\u{1}\"", #""\x""#, #""\ud800\x""#, #""\uzzzz""#, #""\ud8""#, "{\"a\":1}}", "[1] [2]",
         "\u{feff}", "\u{feff}\u{feff}{}",
         "123456789012345678901234567890", "{\"a\":\u{0}1}", "{a:1}", "[,]",
         String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
@@ -30,6 +30,23 @@ import Testing
     func `hostile text is refused in fixed words`(text: String) {
         let fault = #expect(throws: JSONFault.self) { try JSONValue.parse(text) }
         #expect(JSONValueTests.words.contains(fault?.message ?? ""))
+    }
+
+    @Test(arguments: [
+        (#""\ud83d""#, "\u{fffd}"), (#""See you \ud83d""#, "See you \u{fffd}"),
+        (#""\ud83d\ude00 \ude00""#, "😀 \u{fffd}"), (#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
+        (#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"), (#""\\ud83d \uD83D""#, #"\ud83d "# + "\u{fffd}"),
+        (#""\ud83d\u0041""#, "\u{fffd}A"), (#""\ud83d\n""#, "\u{fffd}\n"),
+        (#""\ud83d\\\ude00""#, "\u{fffd}\\\u{fffd}"),
+    ])
+    func `half of a surrogate pair is one unreadable character`(text: String, read: String) throws {
+        #expect(try JSONValue.parse(text).string == read)
+        let document = try JSONDocument.parse(text)
+        #expect(document.mended == JSONValue.string(read).text)
+    }
+
+    @Test func `sound text is kept as it is`() throws {
+        #expect(try JSONDocument.parse(#"["\ud83d\ude00", "\\ud83d"]"#).mended == nil)
     }
 
     @Test func `a byte order mark in front is skipped`() throws {

@@ -63,6 +63,44 @@ const char *words(simdjson::error_code code) {
   }
 }
 
+// The value of the four hexadecimal digits of an escape, or 0.
+unsigned escaped(const char *digits, const char *end) {
+  unsigned value = 0;
+  if (end - digits < 4) return 0;
+  for (int k = 0; k < 4; k++) {
+    char c = digits[k];
+    unsigned digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 16;
+    if (digit == 16) return 0;
+    value = value << 4 | digit;
+  }
+  return value;
+}
+
+// Makes `text` the JSON with U+FFFD for each half of a surrogate pair that stands alone, as parsers in other languages
+// have it: senders cut texts in the middle of an emoji, and the rest of the message is sound. Whether there was one.
+bool without_half_pairs(const char *bytes, size_t length, std::string &text) {
+  bool found = false;
+  text.assign(bytes, length);
+  char *end = text.data() + length;
+  for (char *at = text.data(); at + 1 < end; at++) {
+    if (*at != '\\') continue;
+    at++;  // What a backslash escapes begins no escape of its own.
+    if (*at != 'u') continue;
+    unsigned first = escaped(at + 1, end);
+    if (first < 0xD800 || first > 0xDFFF) continue;
+    if (first < 0xDC00 && end - at >= 11 && at[5] == '\\' && at[6] == 'u') {
+      unsigned second = escaped(at + 7, end);
+      if (second >= 0xDC00 && second <= 0xDFFF) {
+        at += 10;
+        continue;
+      }
+    }
+    std::memcpy(at + 1, "FFFD", 4);
+    found = true;
+  }
+  return found;
+}
+
 }  // namespace
 
 extern "C" {
@@ -86,12 +124,18 @@ int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth
     }
     dom::element value;
     auto code = parser->parser.parse(bytes, length).get(value);
+    bool is_mended = false;
+    if (code == simdjson::STRING_ERROR) {
+      std::string whole;
+      is_mended = without_half_pairs(bytes, length, whole);
+      if (is_mended) code = parser->parser.parse(whole).get(value);
+    }
     if (code) {
       *fault = words(code);
       return -1;
     }
     *root = plain(value);
-    return 0;
+    return is_mended ? 1 : 0;
   } catch (...) {
     *fault = "there is no memory for it";
     return -1;

@@ -5,7 +5,7 @@ internal import SignalboxJSON
 /// The simulators' control API over plain HTTP.
 ///
 /// It has `POST /apns/orders`, `GET /apns/received?count=N&timeout_ms=M`, `DELETE /apns/received`,
-/// and the same under `/fcm`, `/hms`, `/airship` and `/telegram`.
+/// and the same under `/fcm`, `/hms`, `/airship`, `/telegram` and `/provider`.
 struct ControlService: AsyncHTTPServerHandler {
     let simulators: [Simulator]
 

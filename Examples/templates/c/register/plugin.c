@@ -3,47 +3,61 @@
 
 struct sbx_instance {
   const sbx_host *host;
-  const sbx_json *json;
-  sbx_str endpoint;
+  const sbx_secrets *secrets;
+  sbx_str endpoint, ca, token; /* token: the NAME of a secret; empty: none */
 };
 
+static sbx_str text(const sbx_json *json, sbx_json_value config, sbx_str pointer) {
+  sbx_json_value value;
+  sbx_str out;
+  if (json->at(config, pointer, &value) || json->string(value, &out)) return (sbx_str){NULL, 0};
+  return (sbx_str){strndup(out.ptr, out.len), out.len};
+}
+
 static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **out, sbx_error *error) {
-  sbx_json_value root, value;
-  sbx_str text;
+  const sbx_json *json = host->service(host, SBX_SVC_JSON);
+  sbx_json_value root; /* the host has checked it: the schema is at the end */
+  sbx_status status = json->parse(host, config, &root, error);
+  if (status) return status;
   sbx_instance *i = calloc(1, sizeof *i);
   if (!i) return SBX_E_INTERNAL;
-  i->host = host;
-  i->json = host->service(host, SBX_SVC_JSON);
-  if (i->json->parse(host, config, &root, error) || i->json->at(root, SBX_STR("/endpoint"), &value) ||
-      i->json->string(value, &text)) {
-    free(i);
-    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"endpoint\" is missing or no text");
-  }
-  i->endpoint = (sbx_str){strndup(text.ptr, text.len), text.len};
+  /* Where the schema says "format": "secret", config holds a name; sbx.secrets/1 has the value. */
+  *i = (sbx_instance){host, host->service(host, SBX_SVC_SECRETS), text(json, root, SBX_STR("/endpoint")),
+                      text(json, root, SBX_STR("/ca")), text(json, root, SBX_STR("/token"))};
   *out = i;
   return SBX_OK;
 }
 
 static void destroy(sbx_instance *i) {
   free((void *)i->endpoint.ptr);
+  free((void *)i->ca.ptr);
+  free((void *)i->token.ptr);
   free(i);
 }
 
 static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *endpoint, sbx_error *error) {
   (void)app, (void)error;
   endpoint->origin = i->endpoint;
+  endpoint->ca_file = i->ca;
   return SBX_OK;
 }
 
 static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_change *changes, size_t n, size_t stride,
                           sbx_http_sink *sink, sbx_error *error) {
-  (void)i, (void)app, (void)error;
+  char bearer[1024] = "Bearer ";
+  size_t len = sizeof bearer - 7;
+  (void)app;
+  /* Read each time: the file of a secret may be replaced. Keep it out of logs and errors. */
+  if (i->token.len && i->secrets->get(i->host, i->token, bearer + 7, &len)) {
+    return sbx_fail(error, SBX_E_INTERNAL, "the secret \"token\" cannot be read, or is longer than 1017 bytes");
+  }
+  sbx_kv authorization = {SBX_STR("authorization"), {bearer, len + 7}};
   for (size_t k = 0; k < n; k++) {
     const sbx_change *one = SBX_AT(sbx_change, changes, k, stride);
     const sbx_device *device = one->device;
     const sbx_str *token = device->source_token.len ? &device->source_token : &device->token;
     sbx_http_request request = {.struct_size = sizeof request, .method = SBX_STR("DELETE"), .path = SBX_STR("/devices"),
-                                .body = token, .body_segments = 1, .items = &one->id, .item_count = 1};
+                                .headers = &authorization, .header_count = i->token.len ? 1 : 0, .body = token, .body_segments = 1, .items = &one->id, .item_count = 1};
     sbx_status status = sink->request(sink, &request, 1, sizeof request);
     if (status) return status;
   }
@@ -69,8 +83,10 @@ static sbx_status classify(sbx_instance *i, const sbx_http_response *responses, 
 
 static const sbx_register registrar = {sizeof registrar, 100, 1ull << SBX_CHANGE_INVALID, endpoint, prepare, classify};
 static const void *role(const char *id) { return strcmp(id, SBX_ROLE_REGISTER) ? NULL : &registrar; }
-static const char *const roles[] = {SBX_ROLE_REGISTER, NULL}, *const needs[] = {SBX_SVC_JSON, NULL};
+static const char *const roles[] = {SBX_ROLE_REGISTER, NULL}, *const needs[] = {SBX_SVC_JSON, SBX_SVC_SECRETS, NULL};
 static const sbx_plugin plugin = {
     sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@ID@", "0.1.0", "a new plugin", roles, needs,
-    "{\"type\":\"object\",\"required\":[\"endpoint\"],\"properties\":{\"endpoint\":{\"type\":\"string\",\"format\":\"uri\"}}}", create, role, NULL, NULL, destroy};
+    "{\"type\":\"object\",\"required\":[\"endpoint\"],\"properties\":{\"endpoint\":{\"type\":\"string\",\"format\":\"uri\"},"
+    "\"ca\":{\"type\":\"string\",\"format\":\"path\",\"description\":\"PEM file of roots other than the system's\"},"
+    "\"token\":{\"type\":\"string\",\"format\":\"secret\"}}}", create, role, NULL, NULL, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) { return (void)host, (void)error, &plugin; }

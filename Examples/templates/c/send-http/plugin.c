@@ -3,41 +3,42 @@
 
 struct sbx_instance {
   const sbx_host *host;
-  const sbx_json *json;
   const sbx_secrets *secrets;
-  sbx_str endpoint, key; /* key: the NAME of a secret; empty: none */
+  sbx_str endpoint, ca, token; /* token: the NAME of a secret; empty: none */
 };
 
+static sbx_str text(const sbx_json *json, sbx_json_value config, sbx_str pointer) {
+  sbx_json_value value;
+  sbx_str out;
+  if (json->at(config, pointer, &value) || json->string(value, &out)) return (sbx_str){NULL, 0};
+  return (sbx_str){strndup(out.ptr, out.len), out.len};
+}
+
 static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **out, sbx_error *error) {
-  sbx_json_value root, value;
-  sbx_str text;
+  const sbx_json *json = host->service(host, SBX_SVC_JSON);
+  sbx_json_value root; /* the host has checked it: the schema is at the end */
+  sbx_status status = json->parse(host, config, &root, error);
+  if (status) return status;
   sbx_instance *i = calloc(1, sizeof *i);
   if (!i) return SBX_E_INTERNAL;
-  i->host = host;
-  i->json = host->service(host, SBX_SVC_JSON);
-  if (i->json->parse(host, config, &root, error) || i->json->at(root, SBX_STR("/endpoint"), &value) ||
-      i->json->string(value, &text)) {
-    free(i);
-    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"endpoint\" is missing or no text");
-  }
-  i->endpoint = (sbx_str){strndup(text.ptr, text.len), text.len};
   /* Where the schema says "format": "secret", config holds a name; sbx.secrets/1 has the value. */
-  i->secrets = host->service(host, SBX_SVC_SECRETS);
-  if (!i->json->at(root, SBX_STR("/key"), &value) && !i->json->string(value, &text))
-    i->key = (sbx_str){strndup(text.ptr, text.len), text.len};
+  *i = (sbx_instance){host, host->service(host, SBX_SVC_SECRETS), text(json, root, SBX_STR("/endpoint")),
+                      text(json, root, SBX_STR("/ca")), text(json, root, SBX_STR("/token"))};
   *out = i;
   return SBX_OK;
 }
 
 static void destroy(sbx_instance *i) {
   free((void *)i->endpoint.ptr);
-  free((void *)i->key.ptr);
+  free((void *)i->ca.ptr);
+  free((void *)i->token.ptr);
   free(i);
 }
 
 static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *endpoint, sbx_error *error) {
   (void)app, (void)error;
   endpoint->origin = i->endpoint;
+  endpoint->ca_file = i->ca;
   return SBX_OK;
 }
 
@@ -47,8 +48,8 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *deli
   size_t len = sizeof bearer - 7;
   (void)app;
   /* Read each time: the file of a secret may be replaced. Keep it out of logs and errors. */
-  if (i->key.len && i->secrets->get(i->host, i->key, bearer + 7, &len)) {
-    return sbx_fail(error, SBX_E_INTERNAL, "the secret \"key\" cannot be read, or is longer than 1017 bytes");
+  if (i->token.len && i->secrets->get(i->host, i->token, bearer + 7, &len)) {
+    return sbx_fail(error, SBX_E_INTERNAL, "the secret \"token\" cannot be read, or is longer than 1017 bytes");
   }
   sbx_kv headers[] = {{SBX_STR("content-type"), SBX_STR("application/json")}, {SBX_STR("authorization"), {bearer, len + 7}}};
   sbx_out body = sbx_out_begin();
@@ -63,7 +64,7 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *deli
     sbx_end(&body);
     sbx_str text = sbx_out_text(&body);
     sbx_http_request request = {.struct_size = sizeof request, .method = SBX_STR("POST"), .path = SBX_STR("/@NAME@"),
-                                .headers = headers, .header_count = i->key.len ? 2 : 1, .body = &text,
+                                .headers = headers, .header_count = i->token.len ? 2 : 1, .body = &text,
                                 .body_segments = 1, .items = &one->id, .item_count = 1};
     status = body.failed ? SBX_E_INTERNAL : sink->request(sink, &request, 1, sizeof request);
   }
@@ -94,5 +95,6 @@ static const char *const roles[] = {SBX_ROLE_SEND_HTTP, NULL}, *const needs[] = 
 static const sbx_plugin plugin = {
     sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@ID@", "0.1.0", "a new plugin", roles, needs,
     "{\"type\":\"object\",\"required\":[\"endpoint\"],\"properties\":{\"endpoint\":{\"type\":\"string\",\"format\":\"uri\"},"
-    "\"key\":{\"type\":\"string\",\"format\":\"secret\"}}}", create, role, NULL, NULL, destroy};
+    "\"ca\":{\"type\":\"string\",\"format\":\"path\",\"description\":\"PEM file of roots other than the system's\"},"
+    "\"token\":{\"type\":\"string\",\"format\":\"secret\"}}}", create, role, NULL, NULL, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) { return (void)host, (void)error, &plugin; }

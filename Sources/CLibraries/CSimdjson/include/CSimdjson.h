@@ -36,7 +36,8 @@ enum {
 csj_parser *csj_parser_new(void);
 void csj_parser_free(csj_parser *parser);
 
-/* 0, or a fault; *fault then points to static text. The bytes are copied. */
+/* 0; 1: half a surrogate pair (\ud83d alone) was read as U+FFFD; or -1, and *fault points to static text.
+ * The bytes are copied. */
 int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth_max, csj_value *root,
               const char **fault);
 

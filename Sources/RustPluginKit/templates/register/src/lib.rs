@@ -6,7 +6,7 @@ use signalbox_plugin::*;
 
 struct Instance {
     host: Host,
-    origin: String,
+    endpoint: Endpoint,
     path: String,
 }
 
@@ -15,9 +15,10 @@ impl Plugin for Instance {
         .needs(&["sbx.secrets/1"])
         .config_schema(
             r#"{
-              "type": "object", "required": ["origin", "token"],
+              "type": "object", "required": ["endpoint", "token"],
               "properties": {
-                "origin": { "type": "string", "format": "uri", "description": "such as https://api.example.com" },
+                "endpoint": { "type": "string", "format": "uri", "description": "such as https://api.example.com" },
+                "ca": { "type": "string", "format": "path", "description": "PEM file of roots other than the system's" },
                 "path": { "type": "string", "pattern": "^/[!-~]*$", "default": "/tokens/dead" },
                 "token": { "type": "string", "format": "secret", "minLength": 1 }
               }
@@ -26,7 +27,9 @@ impl Plugin for Instance {
 
     fn create(host: Host, config: Json<'_>) -> Result<Instance> {
         let text = |pointer: &str| config.string_at(pointer).unwrap_or("").to_string();
-        Ok(Instance { host, origin: text("/origin"), path: text("/path") })
+        let mut endpoint = Endpoint::new(&text("/endpoint"));
+        endpoint.ca_file = text("/ca");
+        Ok(Instance { host, endpoint, path: text("/path") })
     }
 }
 
@@ -35,7 +38,7 @@ impl Register for Instance {
     const KINDS: &'static [ChangeKind] = &[ChangeKind::Invalid];
 
     fn endpoint(&self, _app: &str) -> Result<Endpoint> {
-        Ok(Endpoint::new(&self.origin))
+        Ok(self.endpoint.clone())
     }
 
     fn prepare(&self, batch: &ChangeBatch<'_>, sink: &HttpSink<'_>) -> Result<()> {

@@ -1,10 +1,10 @@
-//! Sends each notification as a line of JSON to a Unix socket, from a thread of its own.
+//! Sends each notification as a line of JSON to a file, from a thread of its own.
 #![forbid(unsafe_code)]
 #![allow(non_snake_case)]
 
 use signalbox_plugin::*;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{sync_channel, SyncSender};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -12,32 +12,32 @@ use std::time::Duration;
 
 struct Instance {
     host: Host,
-    socket: String,
+    file: String,
     worker: Mutex<Option<(SyncSender<OwnedDelivery>, JoinHandle<()>)>>,
 }
 
 impl Plugin for Instance {
-    const INFO: Info = Info::new("org.example.@ID@", "0.1.0", "lines of JSON to a Unix socket")
+    const INFO: Info = Info::new("org.example.@ID@", "0.1.0", "lines of JSON in a file")
         .config_schema(
-            r#"{ "type": "object", "required": ["socket"],
-                 "properties": { "socket": { "type": "string" } } }"#,
+            r#"{ "type": "object", "required": ["file"],
+                 "properties": { "file": { "type": "string" } } }"#,
         );
 
     fn create(host: Host, config: Json<'_>) -> Result<Instance> {
-        let socket = config.string_at("/socket").unwrap_or("").to_string();
-        Ok(Instance { host, socket, worker: Mutex::new(None) })
+        let file = config.string_at("/file").unwrap_or("").to_string();
+        Ok(Instance { host, file, worker: Mutex::new(None) })
     }
 
     fn start(&self) -> Result<()> {
         // At most this many wait; the host learns when there is room again.
         let (queue, waiting) = sync_channel::<OwnedDelivery>(256);
-        let (host, socket) = (self.host.clone(), self.socket.clone());
+        let (host, file) = (self.host.clone(), self.file.clone());
         let thread = std::thread::spawn(move || {
-            let mut stream = None;
+            let mut open = None;
             for delivery in waiting {
-                let outcome = match send(&delivery, &socket, &mut stream) {
-                    Ok(()) => Outcome::new(OutcomeKind::Delivered, "sent"),
-                    Err(_) => Outcome::new(OutcomeKind::Retry, "socket"),
+                let outcome = match send(&delivery, &file, &mut open) {
+                    Ok(()) => Outcome::new(OutcomeKind::Delivered, "written"),
+                    Err(_) => Outcome::new(OutcomeKind::Retry, "disk"),
                 };
                 let _ = host.complete(&[(delivery.id, outcome)]).and_then(|_| host.credit(1));
             }
@@ -64,17 +64,17 @@ impl SendOwn for Instance {
     }
 }
 
-/// Writes a line; a stream that failed is not reused.
-fn send(delivery: &OwnedDelivery, to: &str, open: &mut Option<UnixStream>) -> std::io::Result<()> {
+/// Writes a line; a file that failed is opened again.
+fn send(delivery: &OwnedDelivery, to: &str, open: &mut Option<File>) -> std::io::Result<()> {
     let (device, note) = (delivery.device(), delivery.notification());
     let line = JsonWriter::of_object(|out| {
         out.member("to", device.token);
         out.member("body", note.body);
     });
-    let mut stream = open.take().map_or_else(|| UnixStream::connect(to), Ok)?;
-    stream.set_write_timeout(Some(Duration::from_secs(10)))?;
-    stream.write_all(format!("{line}\n").as_bytes())?;
-    *open = Some(stream);
+    let append = || OpenOptions::new().create(true).append(true).open(to);
+    let mut file = open.take().map_or_else(append, Ok)?;
+    file.write_all(format!("{line}\n").as_bytes())?;
+    *open = Some(file);
     Ok(())
 }
 

@@ -5,21 +5,35 @@ import SignalboxPluginKit
 final class Instance: SendHTTPPlugin {
     static let info = PluginInfo(
         id: "org.example.@ID@", version: "0.1.0", summary: "posts bodies as text",
-        configSchema: #"{"type":"object","required":["endpoint"],"properties":{"endpoint":{"type":"string","format":"uri"}}}"#)
-    private let origin: String
+        configSchema: """
+            {"type":"object","required":["endpoint"],"properties":{"endpoint":{"type":"string","format":"uri"},
+             "ca":{"type":"string","format":"path","description":"PEM file of roots other than the system's"},
+             "token":{"type":"string","format":"secret"}}}
+            """)
+    private let host: Host
+    private let target: Endpoint
+    private let token: String?
 
     init(host: Host, config: JSON) throws(PluginError) {
-        origin = config["endpoint"]?.string ?? ""
+        self.host = host
+        var target = Endpoint(origin: config["endpoint"]?.string ?? "")
+        target.caFile = config["ca"]?.string ?? ""
+        self.target = target
+        // Where the schema says "format": "secret", config holds a name.
+        token = config["token"]?.string
     }
 
-    func endpoint(app: String) throws(PluginError) -> Endpoint { Endpoint(origin: origin) }
+    func endpoint(app: String) throws(PluginError) -> Endpoint { target }
 
     func prepare(
         _ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink
     ) throws(PluginError) {
+        // Read each time: the file of a secret may be replaced. Keep it out of logs and errors.
+        let bearer = try token.map { name throws(PluginError) in "Bearer \(try host.secretText(name))" }
         var draft = RequestDraft()
         for index in 0..<batch.count {
             draft.begin("POST", path: "/@NAME@")
+            if let bearer { draft.header("authorization", bearer) }
             draft.appendBody(batch[index].notification().body.utf8.span)
             try sink.send(draft, for: batch[index].id)
         }
