@@ -1,6 +1,7 @@
 /* bus_events.c - see bus_events.h. */
 #include "bus_events.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,15 +93,28 @@ static bool is_one_of(sbx_str key, const char *const *names) {
   return false;
 }
 
-/* A member with a typing error would be ignored, and the push go to nobody. */
-static bool has_only(const sbx_json *json, sbx_json_value object, const char *const *names) {
+/* Whether a name may be in a log: what looks like a value may be private. */
+static bool is_plain_name(sbx_str key) {
+  for (size_t k = 0; k < key.len; k++)
+    if (!isalnum((unsigned char)key.ptr[k]) && !strchr("_-.", key.ptr[k])) return false;
+  return key.len > 0 && key.len <= 40;
+}
+
+/* A member with a typing error would be ignored, and the push go to nobody. NULL, or what is wrong. */
+static const char *other_member(const sbx_json *json, sbx_json_value object, const char *const *names, const char *owner,
+                                const char *known, bus_parts *parts) {
   sbx_json_cursor cursor;
   sbx_json_value value;
   sbx_str key;
-  if (json->first(object, &cursor) != SBX_OK) return true;
-  while (json->next(&cursor, &key, &value) == SBX_OK)
-    if (!is_one_of(key, names)) return false;
-  return true;
+  if (json->first(object, &cursor) != SBX_OK) return NULL;
+  while (json->next(&cursor, &key, &value) == SBX_OK) {
+    if (is_one_of(key, names)) continue;
+    bool is_plain = is_plain_name(key);
+    snprintf(parts->why, sizeof parts->why, "%s has the unknown member \"%.*s\"; known: %s", owner,
+             is_plain ? (int)key.len : 3, is_plain ? key.ptr : "...", known);
+    return parts->why;
+  }
+  return NULL;
 }
 
 static const char *const event_names[] = {"type", "subject", "data", "dedupe", "time_unix_ms", "recipients", NULL};
@@ -120,12 +134,13 @@ static const char *read_recipients(const sbx_json *json, sbx_json_value body, sb
   json->first(list, &cursor);
   while (event->recipient_count < count && json->next(&cursor, &key, &one) == SBX_OK) {
     if (json->kind(one) != SBX_JSON_OBJECT) return "a recipient is not an object";
-    if (!has_only(json, one, recipient_names))
-      return "a recipient has a member other than user, token, app, platform, provider and locale";
+    why = other_member(json, one, recipient_names, "a recipient", "user, token, app, platform, provider and locale", parts);
+    if (why) return why;
     sbx_device device = {.struct_size = sizeof device, .app = text_of(json, one, "/app"),
                          .platform = text_of(json, one, "/platform"), .provider = text_of(json, one, "/provider"),
                          .token = text_of(json, one, "/token"), .user = text_of(json, one, "/user"),
                          .locale = text_of(json, one, "/locale")};
+    if (device.token.len && !device.platform.len) return "a recipient has a token and no platform";
     if (!device.user.len && !device.token.len) return "a recipient has neither user nor token";
     add(parts, event, device);
   }
@@ -135,9 +150,10 @@ static const char *read_recipients(const sbx_json *json, sbx_json_value body, sb
 static const char *read_members(const sbx_json *json, sbx_json_value body, sbx_event *event, bus_parts *parts) {
   sbx_json_value value;
   int64_t time = 0;
-  if (!has_only(json, body, event_names))
-    return "it has a member other than type, subject, data, dedupe, time_unix_ms and recipients; "
-           "set map for messages of another shape";
+  const char *why = other_member(json, body, event_names, "it",
+                                 "type, subject, data, dedupe, time_unix_ms and recipients; "
+                                 "set map for messages of another shape", parts);
+  if (why) return why;
   event->type = text_of(json, body, "/type");
   event->subject = text_of(json, body, "/subject");
   event->dedupe = text_of(json, body, "/dedupe");

@@ -37,6 +37,7 @@ typedef struct bus_parts {
   sbx_device *devices;
   sbx_recipient *recipients;
   char key[360];  /* for a dedupe key of the plugin's own */
+  char why[200];  /* what bus_event_read() returns, where it names a member */
 } bus_parts;
 
 /* Reads `map` of a config. Statuses: OK, INTERNAL (no memory). */
@@ -45,7 +46,7 @@ void bus_map_free(bus_map *map);
 
 /* Fills *event, all of which points into `body`'s parse, `map` and `parts`. The caller sets `subject`, `dedupe` and
  * `time_unix_ms` if they are empty afterwards. Inside a call or a scope.
- * Returns why it is no event: static text for people; NULL: it is one. */
+ * Returns why it is no event: text for people that lives as long as `parts`; NULL: it is one. */
 const char *bus_event_read(const sbx_host *host, const sbx_json *json, const bus_map *map, sbx_str body,
                            sbx_event *event, bus_parts *parts);
 void bus_parts_free(bus_parts *parts);

@@ -147,7 +147,8 @@ struct RouteReader {
                 continue
             }
             if plugin(name, at: entry.value, map) {
-                out.append((entry.key, name, entry.value.position))
+                // As devices have it.
+                out.append((entry.key.lowercased(), name, entry.value.position))
             }
         }
         return out

@@ -40,7 +40,7 @@ struct TemplateReader {
         for entry in entries {
             if entry.key == "link", case .map(let platforms) = entry.value.kind {
                 for platform in platforms {
-                    set.links[platform.key] = template(
+                    set.links[platform.key.lowercased()] = template(
                         platform.value, name: "set.link.\(platform.key)")
                 }
             } else if entry.key == "badge", entry.value.string == "count" {

@@ -33,7 +33,7 @@ enum TokenMigration {
             var device = Device(
                 app: row["app"], platform: row["platform"], provider: row["provider"],
                 token: row["token"], sourceToken: row["source_token"])
-            device.spellToken()
+            device.spell()
             guard device.token != row["token"] else { continue }
             let (id, registered): (Int64, Int64) = (row["id"], row["registered"])
             // Before, a token had one user: the last who registered it.

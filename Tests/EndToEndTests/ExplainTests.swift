@@ -131,6 +131,30 @@ import Testing
         #expect(strict["webhook"]?["status"] == .integer(401), "\(strict.text)")
     }
 
+    @Test func `a message of a bus is not taken for an event, and the words say so`() async throws {
+        let bus = """
+              bus: { library: NATS, config: { servers: ["nats://127.0.0.1:1"], stream: S, map: { type: /kind } } }
+              texts:
+            """
+        let trial = try Self.trial(
+            yaml: Self.yaml.replacing("  texts:", with: bus).replacing(
+                "from: shop", with: "from: [shop, bus]"))
+        await #expect(throws: TrialFault.self) {
+            try await Self.explain(trial, #"{"source":"bus","event":{"kind":"x"}}"#)
+        }
+        do {
+            _ = try await Self.explain(trial, #"{"source":"bus","event":{"kind":"x"}}"#)
+        } catch {
+            #expect("\(error)".contains("unknown key \"kind\""))
+            #expect("\(error)".contains("give the event that \"bus\" makes of a message"))
+        }
+        do {
+            _ = try await Self.explain(trial, #"{"event":{"type":"x"}}"#)
+        } catch {
+            #expect("\(error)".contains("known: shop, bus"), "\(error)")
+        }
+    }
+
     @Test(arguments: [
         (#"{}"#, "give webhook or event"),
         (#"{"event":{"type":"t"},"sources":"x"}"#, "did you mean \"source\""),

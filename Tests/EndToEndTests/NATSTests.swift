@@ -60,7 +60,11 @@ import Testing
         for number in 1...30 {
             try await cluster.publish("orders.\(number)", Self.event("t\(number)"))
         }
-        for bad in ["", "no JSON", "[]", #"{"data":{}}"#, #"{"type":"x","recipients":[{}]}"#] {
+        let bad = [
+            "", "no JSON", "[]", #"{"data":{}}"#, #"{"type":"x","recipients":[{}]}"#,
+            #"{"type":"x","recipient":[]}"#, #"{"type":"x","recipients":[{"token":"t"}]}"#,
+        ]
+        for bad in bad {
             try await cluster.publish("orders.bad", bad)
         }
         try await cluster.publish("orders.31", Self.event("t31"))
@@ -69,7 +73,11 @@ import Testing
         #expect(all.sorted() == (1...31).map { "t\($0)" }.sorted())
         try await Self.untilAllAcknowledged(cluster)
         let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
-        #expect(metrics.contains(#"signalbox_plugin_messages_refused_total{instance="z"} 5"#))
+        #expect(metrics.contains(#"signalbox_plugin_messages_refused_total{instance="z"} 7"#))
+        for words in [
+            #"it has the unknown member "recipient"; known: type, subject"#,
+            "a recipient has a token and no platform",
+        ] { #expect(rig.log.all.contains { $0.contains(words) }, "\(words)") }
         #expect(metrics.contains(#"signalbox_plugin_connected{instance="z"} 1"#))
         await rig.end()
         await cluster.end()

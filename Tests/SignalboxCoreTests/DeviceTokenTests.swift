@@ -16,7 +16,7 @@ import Testing
     @Test func `a device's token is spelled as its provider's are, its source's stays`() {
         func spelled(_ device: Device) -> [String] {
             var out = device
-            out.spellToken()
+            out.spell()
             return [out.token, out.sourceToken]
         }
         #expect(spelled(Device(platform: "ios", token: "<0A>")) == ["0a", "<0A>"])
@@ -26,6 +26,16 @@ import Testing
         #expect(spelled(Device(platform: "ios", provider: "fcm", token: "0A")) == ["0A", ""])
         #expect(spelled(Device(platform: "android", token: "0A")) == ["0A", ""])
         #expect(spelled(Device(platform: "ios", token: "0a")) == ["0a", ""])
+        #expect(spelled(Device(platform: "iOS", token: "0A")) == ["0a", "0A"])
+    }
+
+    @Test func `a platform has lower case, as routes name it`() {
+        for (given, platform) in [("iOS", "ios"), ("ANDROID", "android"), ("web", "web")] {
+            var device = Device(platform: given, token: "t")
+            #expect(device.isMisspelled == (given != platform))
+            device.spell()
+            #expect(device.platform == platform && !device.isMisspelled)
+        }
     }
 
     @Test func `texts that are no tokens are told from those that are`() {

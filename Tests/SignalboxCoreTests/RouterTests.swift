@@ -129,6 +129,36 @@ import Testing
         #expect(made?.body.hasSuffix("é…") == true && made?.body.utf8.count == 16_383)
     }
 
+    @Test func `a notification that shows and tells nothing is left out`() throws {
+        func reasons(
+            _ route: Route, badge: Int32? = nil,
+            _ change: (inout PushNotification) -> Void = { _ in }
+        ) -> [String] {
+            var note = PushNotification()
+            note.sound = "default"
+            note.data = "{}"
+            change(&note)
+            let content = BuiltContent(
+                notification: note, targets: [.init(recipient: 0, badge: badge)])
+            let made = run(route, [content])
+            #expect(made.deliveries.isEmpty == made.skips.contains { $0.reason == "empty" })
+            return made.skips.map(\.reason).filter { $0 == "empty" }
+        }
+        var route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
+        route.marksOpens = true
+        #expect(reasons(route) == ["empty"])
+        #expect(reasons(route, badge: 0).isEmpty)
+        for change: (inout PushNotification) -> Void in [
+            { $0.title = "T" }, { $0.body = "B" }, { $0.badge = 0 }, { $0.isSilent = true },
+            { $0.data = #"{"a":1}"# }, { $0.pushType = "voip" }, { $0.imageURL = "https://x" },
+            { $0.overrides = [PayloadOverride(family: "apns", json: "{}")] },
+        ] { #expect(reasons(route, change).isEmpty) }
+        route.set.fields = [(.body, try Template.parse("{{ missing }}"))]
+        #expect(reasons(route) == ["empty"])
+        route.set.fields = [(.body, try Template.parse("{{ n }}"))]
+        #expect(reasons(route).isEmpty)
+    }
+
     @Test func `a route can take back what is shown, if it has a key`() throws {
         var route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
         route.set.fields = [
@@ -173,6 +203,7 @@ import Testing
     @Test func `a notification may expire before the route says`() {
         let route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
         var note = PushNotification()
+        note.body = "B"
         note.expiresUnixMs = 1_200
         let made = run(route, [BuiltContent(notification: note, targets: [.init(recipient: 0)])])
         #expect(made.deliveries.map(\.deadlineUnixMs) == [1_200])

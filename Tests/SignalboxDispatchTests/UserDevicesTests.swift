@@ -60,6 +60,27 @@ import Testing
             out == [["online=true", "user_online=true"], ["online=false", "user_online=true"]])
     }
 
+    @Test func `a recipient with a platform is the user on that platform alone`() {
+        var tablet = device("2")
+        tablet.platform = "android"
+        let users = UserDevices([
+            ann: [
+                RegisteredDevice(device: device("1"), isOnline: true),
+                RegisteredDevice(device: tablet),
+            ]
+        ])
+        func resolved(_ platform: String) -> [Recipient] {
+            var one = user()
+            one.device.platform = platform
+            return users.resolved(event([one])).recipients
+        }
+        #expect(resolved("").map(\.device.token) == ["1", "2"])
+        #expect(resolved("android").map(\.device.token) == ["2"])
+        #expect(resolved("android")[0].attributes.contains(Attribute("user_online", "true")))
+        // It stays, so that a route can name who was left out.
+        #expect(resolved("web").map(\.device.user) == ["ann"])
+    }
+
     @Test func `what the source says of presence goes before the registry`() {
         let users = UserDevices([ann: [RegisteredDevice(device: device("1"), isOnline: true)]])
         let out = users.resolved(event([user([Attribute("online", "false")])]))

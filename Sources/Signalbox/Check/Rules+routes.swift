@@ -110,7 +110,7 @@ extension CheckRule {
     /// Names of platforms that apps and sources use.
     private static let platforms = [
         "ios", "android", "ipados", "macos", "tvos", "visionos", "watchos", "huawei", "web",
-        "windows", "email",
+        "windows", "email", "telegram", "slack", "teams", "discord", "webhook", "harmony",
     ]
 
     private static func unknownPlatforms(_ settings: RouteSettings) -> [Finding] {
@@ -118,7 +118,7 @@ extension CheckRule {
         let entries = (settings.given["send"]?.entries ?? []) + (set?["link"]?.entries ?? [])
         return entries.compactMap { entry in
             // A platform of your own is fine; one that nearly is another is a slip.
-            guard !platforms.contains(entry.key),
+            guard !platforms.contains(entry.key.lowercased()),
                 let meant = Suggestion.nearest(to: entry.key, among: platforms)
             else { return nil }
             return Finding(

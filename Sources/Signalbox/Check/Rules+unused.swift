@@ -10,7 +10,7 @@ extension CheckRule {
             return unnamed(subject).compactMap { plugin in
                 // A plugin that takes requests may be there for what it answers: files, registrations.
                 let takesRequests = plugin.library.descriptor.roles.contains("sbx.role.ingest/1")
-                let isSource = plugin.library.descriptor.roles.contains("sbx.role.source/1")
+                let isSource = plugin.isSource
                 guard !takesRequests || isSource || plugin.facts.emits != nil else { return nil }
                 return Finding(
                     plugin.settings.position,

@@ -164,6 +164,23 @@ struct DevicesService: Sendable {
         return text
     }
 
+    /// What is misspelt would be missing without a word.
+    private func checkMembers(of registration: JSONValue) throws {
+        guard case .object(let members) = registration else { return }
+        for member in members where !Self.registrationKeys.contains(member.key) {
+            let hint = Suggestion.hint(for: member.key, among: Self.registrationKeys)
+            throw Refusal(
+                detail: "a device has no \"\(member.key.prefix(64))\"\(hint); known: "
+                    + Self.registrationKeys.joined(separator: ", "))
+        }
+    }
+
+    private static let registrationKeys = [
+        "app", "user", "platform", "token", "provider", "locale", "source_token", "attributes",
+        "unique",
+        "code", "code_verifier", "redirect_uri", "client_id",
+    ]
+
     private func flag(_ json: JSONValue, _ key: String, otherwise: Bool) throws -> Bool {
         switch json[key] {
         case nil: return otherwise
@@ -176,16 +193,16 @@ struct DevicesService: Sendable {
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         let json = try object(request, caller)
+        try checkMembers(of: json)
         var device = Device(app: caller.app)
         device.user = try user(try text(json, "user", required: false), caller)
-        // As everywhere: an app that says "iOS" would take its device away from all routes.
-        device.platform = try text(json, "platform", max: 32).lowercased()
+        device.platform = try text(json, "platform", max: 32)
         device.provider = try text(json, "provider", max: 32, required: false)
         device.locale = try text(json, "locale", max: 64, required: false)
         device.sourceToken = try text(
             json, "source_token", max: DeviceRules.tokenBytesMax, required: false)
         device.token = try text(json, "token", max: DeviceRules.tokenBytesMax)
-        device.spellToken()
+        device.spell()
         if let fault = DeviceToken.fault(device.token) {
             throw Refusal(detail: "\"token\" \(fault)")
         }

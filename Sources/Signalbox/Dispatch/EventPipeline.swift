@@ -37,7 +37,7 @@ final class EventPipeline: Sendable {
     ) {
         let events = Self.spelled(events)
         var changes = changes
-        for index in changes.indices { changes[index].device.spellToken() }
+        for index in changes.indices { changes[index].device.spell() }
         let users = UserDevices.named(in: events, changes)
         guard !users.isEmpty else {
             commit(
@@ -64,12 +64,12 @@ final class EventPipeline: Sendable {
     private static func spelled(_ events: [Event]) -> [Event] {
         // By index: a loop over events would copy each.
         let isMisspelled = events.indices.contains { index in
-            events[index].recipients.contains(where: \.device.isTokenMisspelled)
+            events[index].recipients.contains(where: \.device.isMisspelled)
         }
         guard isMisspelled else { return events }
         return events.map { event in
             var event = event
-            for index in event.recipients.indices { event.recipients[index].device.spellToken() }
+            for index in event.recipients.indices { event.recipients[index].device.spell() }
             return event
         }
     }

@@ -110,7 +110,7 @@ public struct OnePush: Sendable {
             throw TrialFault(message: "no route names \(via): give the platform")
         }
         var device = Device(app: app, platform: platform, token: token, user: user)
-        device.spellToken()
+        device.spell()
         return device
     }
 

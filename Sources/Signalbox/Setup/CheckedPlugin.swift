@@ -18,10 +18,14 @@ struct CheckedPlugin: Sendable {
     var providerPushes: [String] {
         facts.providerPushes.filter { settings.config?[$0.key] != nil }.flatMap(\.types)
     }
-    /// Whether library, config and secrets are unchanged.
+    /// Whether the plugin takes events in by itself.
+    var isSource: Bool { library.descriptor.roles.contains("sbx.role.source/1") }
+    /// Whether events may be from it: by webhooks, or by itself.
+    var isAnySource: Bool { isSource || library.descriptor.roles.contains("sbx.role.ingest/1") }
     /// Whether the plugin declares that the requests it takes become no events.
     var isMute: Bool { facts.emits?.isEmpty == true }
 
+    /// Whether library, config and secrets are unchanged.
     func isSame(as other: CheckedPlugin) -> Bool {
         library.isSame(as: other.library) && config.json.text == other.config.json.text
             && config.secrets == other.config.secrets

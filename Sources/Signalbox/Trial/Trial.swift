@@ -53,7 +53,7 @@ public struct Trial: Sendable {
             let read = try EventJSON.recipient(json, "devices/\(index)")
             var device = read.device
             device.attributes = read.attributes
-            device.spellToken()
+            device.spell()
             return device
         }
         let services = OfflineServices(

@@ -73,14 +73,14 @@ struct TrialRun {
     // MARK: What comes in
 
     private func take(_ json: JSONValue, from source: String) throws -> [Event] {
-        let known = plan.config.gateway.sources + plan.config.plugins.map(\.name)
+        let known = plan.config.gateway.sources + plugins.filter(\.isAnySource).map(\.name)
         guard known.contains(source) else {
             throw TrialFault(
                 message: source.isEmpty
                     ? "say which source the event is from; known: \(known.joined(separator: ", "))"
                     : "unknown source \"\(source)\"\(Suggestion.hint(for: source, among: known))")
         }
-        return try EventJSON.read(json).map { event in
+        return try read(json, of: source).map { event in
             var event = event
             event.source = source
             if event.timeUnixMs == 0 { event.timeUnixMs = nowUnixMs }
@@ -89,6 +89,17 @@ struct TrialRun {
                 event.recipients = [Recipient(device: Device(user: "somebody"))]
             }
             return event
+        }
+    }
+
+    private func read(_ json: JSONValue, of source: String) throws -> [Event] {
+        do throws(SubmitError) {
+            return try EventJSON.read(json)
+        } catch {
+            guard plugins.contains(where: { $0.name == source && $0.isSource }) else { throw error }
+            throw TrialFault(
+                message: "\(error); give the event that \"\(source)\" makes of a message, "
+                    + "with type, recipients and the rest: its decoding is not tried here")
         }
     }
 
@@ -155,7 +166,7 @@ struct TrialRun {
     /// The event for devices, and the made-up ones among them.
     private func resolve(_ event: Event) async throws -> (Event, invented: Set<String>) {
         var event = event
-        for index in event.recipients.indices { event.recipients[index].device.spellToken() }
+        for index in event.recipients.indices { event.recipients[index].device.spell() }
         let named = UserDevices.named(in: [event], [])
         var known: [UserKey: [RegisteredDevice]] = [:]
         for key in named {

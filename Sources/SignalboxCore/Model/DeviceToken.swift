@@ -70,14 +70,22 @@ public enum DeviceToken {
 }
 
 extension Device {
-    /// Whether the token is not in its normalized form.
-    public var isTokenMisspelled: Bool {
+    /// Whether platform or token is not in its normalized form.
+    public var isMisspelled: Bool { hasCapitals || isTokenMisspelled }
+
+    /// Routes name platforms in lower case, and some sources write `iOS`.
+    private var hasCapitals: Bool {
+        platform.utf8.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+    }
+
+    private var isTokenMisspelled: Bool {
         DeviceToken.isAPNs(platform: platform, provider: provider)
             && DeviceToken.hexadecimal(token) != token
     }
 
-    /// Normalizes the token; the source's spelling is kept in `sourceToken`.
-    public mutating func spellToken() {
+    /// Normalizes platform and token; the source's spelling of the token is kept in `sourceToken`.
+    public mutating func spell() {
+        if hasCapitals { platform = platform.lowercased() }
         guard isTokenMisspelled else { return }
         if sourceToken.isEmpty { sourceToken = token }
         token = DeviceToken.hexadecimal(token)
@@ -87,6 +95,6 @@ extension Device {
     public mutating func replaceToken(_ new: String) {
         sourceToken = ""
         token = new
-        spellToken()
+        spell()
     }
 }

@@ -135,6 +135,10 @@ public struct FanOut: Sendable {
                         Skip(recipient: target.recipient, reason: "withdraw_without_collapse"))
                     continue
                 }
+                if target.badge == nil, Self.isEmpty(note.notification, content, route) {
+                    skips.append(Skip(recipient: target.recipient, reason: "empty"))
+                    continue
+                }
                 let expiry = (fromUnixMs ?? receivedUnixMs) + route.rules.expiresMs
                 let own = note.notification.expiresUnixMs
                 let id = ids.next()
@@ -147,6 +151,17 @@ public struct FanOut: Sendable {
                         device: recipient.device))
             }
         }
+    }
+
+    /// Whether a notification would show nothing and tell the app nothing: a bare sound, for most a
+    /// misspelt field. The mark of opens is no content.
+    private static func isEmpty(
+        _ note: PushNotification, _ built: BuiltContent, _ route: Route
+    ) -> Bool {
+        note.title.isEmpty && note.subtitle.isEmpty && note.body.isEmpty && note.badge == nil
+            && note.overrides.isEmpty && note.imageURL.isEmpty && note.pushType.isEmpty
+            && !note.isSilent && !note.isWithdrawn && route.set.data.isEmpty
+            && (built.notification.data.isEmpty || built.notification.data == "{}")
     }
 
     private static func shared(

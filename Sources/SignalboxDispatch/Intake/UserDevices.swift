@@ -37,10 +37,14 @@ public struct UserDevices: Sendable {
         var out = event
         out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
             guard let key = Self.key(recipient) else { return [recipient] }
-            let devices = known[key] ?? []
+            let all = known[key] ?? []
+            // A recipient with a platform is the user on that platform alone.
+            let platform = recipient.device.platform
+            let devices =
+                platform.isEmpty ? all : all.filter { $0.device.platform == platform }
             // A user without devices stays: whichever route takes the event says who was left out.
             if devices.isEmpty { return [recipient] }
-            let isAnyOnline = devices.contains(where: \.isOnline)
+            let isAnyOnline = all.contains(where: \.isOnline)
             return devices.map { entry in
                 Recipient(
                     device: entry.device,

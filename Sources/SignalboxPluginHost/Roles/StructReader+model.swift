@@ -66,7 +66,8 @@ extension StructReader {
             }
             var event = Event(
                 source: source, type: raw.type.text, subject: raw.subject.text,
-                dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : parsed?.mended ?? raw.data.text,
+                dedupe: raw.dedupe.text,
+                data: raw.data.isEmpty ? "{}" : parsed?.mended ?? raw.data.text,
                 timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
                 recipients: try recipients(of: raw))
             event.dedupeWindowMs = raw.dedupe_window_ms

@@ -277,7 +277,7 @@ extension DeviceChange {
 
     private var hasToken: Bool {
         var device = device
-        device.spellToken()
+        device.spell()
         return DeviceToken.fault(device.token) == nil
     }
 }
