@@ -38,7 +38,8 @@ public struct PluginTool: Sendable {
         do throws(LoadFault) {
             let isPath = library.contains("/") || library.hasSuffix(".so")
             let file = isPath ? library : try searchPath.resolve(library, relativeTo: ".")
-            return Self.finding(file, PluginInspector.inspect(file, command: command))
+            let found = PluginInspector.inspect(file, command: command)
+            return Self.finding(file, found, sha256: FileRules.sha256(of: file))
         } catch {
             return Self.finding(library, .failure(error))
         }
@@ -62,10 +63,12 @@ public struct PluginTool: Sendable {
     public static func runIsolated() async { await IsolatedRunner.run() }
 
     /// The line that the inspecting process prints.
-    public static func describe(_ file: String) -> String { PluginInspector.describe(file) }
+    public static func describe(_ file: String, sha256: String? = nil) -> String {
+        PluginInspector.describe(file, sha256: sha256)
+    }
 
     private static func finding(
-        _ file: String, _ found: Result<PluginDescriptor, LoadFault>
+        _ file: String, _ found: Result<PluginDescriptor, LoadFault>, sha256: String? = nil
     ) -> Finding {
         switch found {
         case .failure(let fault):
@@ -85,8 +88,12 @@ public struct PluginTool: Sendable {
             if !plugin.needs.isEmpty {
                 lines.append("  needs  \(plugin.needs.joined(separator: ", "))")
             }
-            return Finding(
-                file: file, lines: lines, json: PluginInspector.json(plugin).text, fault: nil)
+            var json = PluginInspector.json(plugin)
+            if let sha256 {
+                lines.append("  sha256 \(sha256)")
+                json = json.merging(.object([.init("sha256", .string(sha256))]))
+            }
+            return Finding(file: file, lines: lines, json: json.text, fault: nil)
         }
     }
 }

@@ -93,6 +93,8 @@ struct PluginsCommand: AsyncParsableCommand {
 
         @Argument var file: String
 
-        func run() async throws { Output.line(PluginTool.describe(file)) }
+        @Argument(help: "The SHA-256 that the file must have.") var sha256: String?
+
+        func run() async throws { Output.line(PluginTool.describe(file, sha256: sha256)) }
     }
 }

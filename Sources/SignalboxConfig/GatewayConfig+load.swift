@@ -252,6 +252,17 @@ extension GatewayConfig {
         return nil
     }
 
+    private func digest(_ map: MapReader) -> String? {
+        guard let (text, value) = map.text("sha256") else { return nil }
+        let isHex = text.utf8.count == 64 && text.allSatisfy { $0.isASCII && $0.isHexDigit }
+        if !isHex {
+            map.report(
+                "bad-value", at: value,
+                "sha256 must have 64 hexadecimal digits, as `signalbox plugins inspect` shows them")
+        }
+        return text
+    }
+
     private mutating func readPlugins(_ value: ConfigValue, _ diagnostics: Diagnostics) {
         guard case .map(let entries) = value.kind, !entries.isEmpty else {
             diagnostics.report(
@@ -276,6 +287,7 @@ extension GatewayConfig {
                     name: entry.key, position: entry.keyPosition, library: library?.text ?? "",
                     isLibrarySecret: library?.value.isSecret == true,
                     libraryPosition: library?.value.position ?? entry.keyPosition,
+                    sha256: digest(map),
                     isIsolated: map.word("isolation", of: ["none", "process"]) == "process",
                     isolationPosition: map["isolation"]?.position ?? entry.keyPosition,
                     dedupeMs: map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax),

@@ -95,6 +95,8 @@ public struct PluginSettings: Sendable {
     public var isLibrarySecret = false
     /// The position of the library.
     public var libraryPosition: SourcePosition
+    /// The SHA-256 that the library's file must have, in hexadecimal; nil: any.
+    public var sha256: String?
     /// Whether its code runs in its own process.
     public var isIsolated: Bool
     /// The position of `isolation`.

@@ -34,13 +34,13 @@ package enum PluginRig {
     /// Makes a started instance of a library in its own process.
     package static func isolated(
         _ library: String, config: JSONValue = .object([]), secrets: [String: [UInt8]] = [:],
-        name: String = "test", services: RigServices,
+        name: String = "test", sha256: String? = nil, services: RigServices,
         change: (inout IsolationOptions) -> Void = { _ in }
     ) async throws -> IsolatedInstance {
         var options = IsolationOptions()
         options.runner = try runner()
         change(&options)
-        let code = try IsolatedLibrary.inspect(library, options: options)
+        let code = try IsolatedLibrary.inspect(library, options: options, sha256: sha256)
         let instance = try await IsolatedInstance.create(
             name: name, library: code.descriptor,
             config: CheckedConfig(

@@ -77,19 +77,28 @@ struct PluginCheck {
                         "bad-value", at: settings.isolationPosition,
                         "\(owner): isolation must be none: the plugin is linked into the program"))
             }
+            if settings.sha256 != nil {
+                diagnostics.append(
+                    Diagnostic(
+                        "bad-value", at: settings.libraryPosition,
+                        "\(owner): leave sha256 out: the plugin is linked into the program"))
+            }
             return .loaded(library)
         }
         let path = try searchPath.resolve(settings.library, relativeTo: folder)
         // Two instances of one library share it.
         if settings.isIsolated {
-            if let known = isolated[path] { return .isolated(known) }
-            let library = try IsolatedLibrary.inspect(path, options: isolation)
-            isolated[path] = library
+            let key = "\(path)\0\(settings.sha256 ?? "")"
+            if let known = isolated[key] { return .isolated(known) }
+            let library = try IsolatedLibrary.inspect(
+                path, options: isolation, sha256: settings.sha256)
+            isolated[key] = library
             return .isolated(library)
         }
-        if let known = libraries[path] { return .loaded(known) }
-        let library = try PluginLibrary.load(path)
-        libraries[path] = library
+        let key = "\(path)\0\(settings.sha256 ?? "")"
+        if let known = libraries[key] { return .loaded(known) }
+        let library = try PluginLibrary.load(path, sha256: settings.sha256)
+        libraries[key] = library
         return .loaded(library)
     }
 

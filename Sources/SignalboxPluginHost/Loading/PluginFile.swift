@@ -1,10 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// An open library file that may be loaded. A file that every user may write to is rejected.
+/// An open library file that may be loaded. One that other users may write to or replace is rejected, unless
+/// its digest is known.
 ///
-/// All checks use the open file, so the file that was checked is the file that is read, whatever happens to
-/// the path.
+/// All checks use the open file or its copy, so what was checked is what is loaded, whatever happens to the
+/// path.
 struct PluginFile: ~Copyable {
     /// Identifies one version of a file.
     struct Version: Hashable {
@@ -32,13 +33,16 @@ struct PluginFile: ~Copyable {
 
     let path: String
     let version: Version
+    /// The SHA-256 that its copy must have, in hexadecimal; nil: any.
+    let sha256: String?
     private let file: Int32
 
-    init(_ path: String) throws(LoadFault) {
+    init(_ path: String, sha256: String? = nil) throws(LoadFault) {
         guard path.hasPrefix("/"), access(path, F_OK) == 0 else {
             throw LoadFault("plugin-not-found", "there is no file \(path)")
         }
         // Opening a pipe without O_NONBLOCK would wait for its writer.
+        if sha256 == nil { try PluginPlace.judge(path) }
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             throw LoadFault(
@@ -46,41 +50,38 @@ struct PluginFile: ~Copyable {
                 "\(path) cannot be opened: \(String(cString: strerror(errno)))")
         }
         do throws(LoadFault) {
-            version = Version(try Self.judge(file, path))
+            version = Version(try Self.judge(file, path, isPinned: sha256 != nil))
         } catch {
             close(file)
             throw error
         }
         self.path = path
+        self.sha256 = sha256?.lowercased()
         self.file = file
     }
 
     deinit { close(file) }
 
-    private static func judge(_ file: Int32, _ path: String) throws(LoadFault) -> stat {
+    private static func judge(
+        _ file: Int32, _ path: String, isPinned: Bool
+    ) throws(LoadFault) -> stat {
         var facts = stat()
         guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             throw LoadFault("plugin-file-unsafe", "\(path) is not a regular file")
         }
-        guard facts.st_mode & S_IWOTH == 0 else {
-            throw LoadFault(
-                "plugin-file-unsafe", "\(path) is writable by everybody: chmod o-w \(path)")
-        }
-        guard facts.st_uid == 0 || facts.st_uid == geteuid() else {
-            throw LoadFault(
-                "plugin-file-unsafe",
-                "\(path) belongs to user \(facts.st_uid), who is neither root nor the user that "
-                    + "runs signalbox")
+        if !isPinned, let fault = PluginPlace.fault(facts, path, path, isFolder: false) {
+            throw LoadFault("plugin-file-unsafe", fault)
         }
         return facts
     }
 
-    /// A sealed copy in memory of the part that the loader maps.
+    /// A sealed copy in memory of the part that the loader maps; of all of it, if its digest is asked for.
     func copy() throws(LoadFault) -> MemoryFile {
         let name = path.split(separator: "/").last.map(String.init) ?? "plugin"
         guard let memory = MemoryFile(String(name.prefix(200))) else { throw noCopy() }
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
-        var left = try loadedBytes()
+        let loaded = try loadedBytes()
+        var left = sha256 == nil ? loaded : Int(version.bytes)
         while left > 0 {
             let count = read(file, &chunk, min(left, chunk.count))
             if count == 0 { break }
@@ -93,6 +94,13 @@ struct PluginFile: ~Copyable {
             throw LoadFault(
                 "plugin-not-loadable",
                 "\(path) is being written to; write the new file beside it and rename it (mv)")
+        }
+        // Of the copy: the file may belong to somebody else.
+        if let sha256, let found = memory.sha256, found != sha256 {
+            throw LoadFault(
+                "plugin-other-digest",
+                "\(path) has the SHA-256 \(found), and not the one in gateway.yaml: if the file is meant, "
+                    + "write this one there")
         }
         return memory
     }
@@ -148,6 +156,9 @@ struct MemoryFile: ~Copyable {
 
     /// Its path in this process while it is open.
     var path: String { "/proc/self/fd/\(file)" }
+
+    /// Its SHA-256 in hexadecimal; nil: it cannot be read.
+    var sha256: String? { FileRules.digest(of: file) }
 
     /// How many folders up the library's `$ORIGIN/..` paths go; nil if it does not use `$ORIGIN`.
     ///

@@ -17,11 +17,12 @@ public enum PluginInspector {
 
     /// Like `inspect`, with the schemas of the options in routes, by role.
     static func look(
-        at file: String, command: [String], timeoutMs: UInt64 = 10_000
+        at file: String, command: [String], sha256: String? = nil, timeoutMs: UInt64 = 10_000
     ) -> Result<(descriptor: PluginDescriptor, optionsSchemas: [String: String]), LoadFault> {
         let output: ChildProcess.Output
         do throws(ChildProcess.Fault) {
-            output = try ChildProcess(command + [file]).run(timeoutMs: timeoutMs)
+            output = try ChildProcess(command + [file] + (sha256.map { [$0] } ?? [])).run(
+                timeoutMs: timeoutMs)
         } catch {
             return .failure(LoadFault("plugin-not-inspected", "\(file): \(error.message)"))
         }
@@ -50,9 +51,12 @@ public enum PluginInspector {
     }
 
     /// The line that the inspecting process prints: the descriptor, or the fault.
-    public static func describe(_ file: String) -> String {
+    ///
+    /// `sha256`: what the file must have, in hexadecimal; nil: anything.
+    public static func describe(_ file: String, sha256: String? = nil) -> String {
         do throws(LoadFault) {
-            let library = try PluginLibrary.load(PluginSearchPath.absolute(file) ?? file)
+            let library = try PluginLibrary.load(
+                PluginSearchPath.absolute(file) ?? file, sha256: sha256)
             guard case .object(var members) = json(library.descriptor) else { return mark }
             let schemas = library.optionsSchemas.sorted { $0.key < $1.key }.map { role, schema in
                 JSONValue.Member(role, .string(schema))

@@ -41,9 +41,11 @@ public final class PluginLibrary: @unchecked Sendable {
     /// Loads a library and reads its table. Runs the library's code.
     ///
     /// A copy is loaded, so overwriting the file later changes nothing. Loading an unchanged file again
-    /// returns the same library.
-    public static func load(_ path: String) throws(LoadFault) -> PluginLibrary {
-        try PluginShelf.load(path)
+    /// returns the same library. `sha256`: what the file must have, in hexadecimal; nil: anything.
+    public static func load(
+        _ path: String, sha256: String? = nil
+    ) throws(LoadFault) -> PluginLibrary {
+        try PluginShelf.load(path, sha256: sha256)
     }
 
     /// A plugin linked into the program; `entry` is its `sbx_plugin_entry_v1`.

@@ -141,7 +141,7 @@ public final class IsolatedRunner: Sendable {
         let made = await Self.result { () async throws(PluginFault) in
             let library: PluginLibrary
             do throws(LoadFault) {
-                library = try PluginLibrary.load(message.library)
+                library = try PluginLibrary.load(message.library, sha256: message.sha256)
             } catch {
                 throw PluginFault(.invalid, error.message)
             }

@@ -42,7 +42,7 @@ public struct IsolatedLibrary: Sendable, Equatable {
 
     /// Inspects a library in a child process; a crash there is a fault. Blocks.
     public static func inspect(
-        _ path: String, options: IsolationOptions
+        _ path: String, options: IsolationOptions, sha256: String? = nil
     ) throws(LoadFault) -> IsolatedLibrary {
         guard !options.runner.isEmpty else {
             throw LoadFault(
@@ -50,8 +50,11 @@ public struct IsolatedLibrary: Sendable, Equatable {
                 "\(path) is to run in its own process, but no runner program is set")
         }
         let version = PluginFile.Version(of: path)
-        let (descriptor, schemas) = try PluginInspector.look(at: path, command: options.inspector)
+        var (descriptor, schemas) = try PluginInspector.look(
+            at: path, command: options.inspector, sha256: sha256
+        )
             .get()
+        descriptor.wantedSHA256 = sha256
         return IsolatedLibrary(
             descriptor: descriptor, optionsSchemas: schemas, version: version)
     }

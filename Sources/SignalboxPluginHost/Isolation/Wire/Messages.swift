@@ -31,6 +31,8 @@ struct CreateMessage: WireValue {
     var program: String
     var version: String
     var library: String
+    /// What the library's file must have; nil: anything.
+    var sha256: String?
     var config: String
     var secrets: [String: PluginSecret]
     /// Bit n: lines of level n are kept.
@@ -40,13 +42,14 @@ struct CreateMessage: WireValue {
     var workers: UInt32
 
     init(
-        name: String, program: String, version: String, library: String, config: String,
-        secrets: [String: PluginSecret], logLevels: UInt32, asksForTime: Bool, workers: UInt32
+        name: String, program: String, version: String, library: String, sha256: String?,
+        config: String, secrets: [String: PluginSecret], logLevels: UInt32, asksForTime: Bool, workers: UInt32
     ) {
         self.name = name
         self.program = program
         self.version = version
         self.library = library
+        self.sha256 = sha256
         self.config = config
         self.secrets = secrets
         self.logLevels = logLevels
@@ -57,6 +60,7 @@ struct CreateMessage: WireValue {
     func write(to writer: WireWriter) {
         writer.put(Wire.version)
         for text in [name, program, version, library, config] { writer.put(text) }
+        writer.put(sha256)
         writer.put(UInt32(secrets.count))
         for (name, secret) in secrets.sorted(by: { $0.key < $1.key }) {
             writer.put(name)
@@ -80,6 +84,7 @@ struct CreateMessage: WireValue {
         version = try reader.text()
         library = try reader.text()
         config = try reader.text()
+        sha256 = try reader.value(String?.self)
         secrets = [:]
         for _ in 0..<(try reader.count(least: 9)) {
             let name = try reader.text()
