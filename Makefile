@@ -15,16 +15,19 @@ demo: demo-build
 	  --listen 127.0.0.1:0 --admin 127.0.0.1:0
 
 # Exclusive access is checked in debug builds, which the tests run; release builds leave the check out.
-RELEASE_BUILD = swift build -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
+RELEASE_BUILD = swift build -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked \
+  --toolset scripts/hardening.json
 
 build: setup
 	$(RELEASE_BUILD)
 	scripts/rust-plugins.sh release
+	@scripts/hardening.sh .build/release
 
 # The program and the plugins that the shipped gateway.yaml names, and nothing else.
 demo-build: setup
 	@set -e; for product in signalbox Zendesk APNs FCM; do \
 	  echo "$(RELEASE_BUILD) --product $$product"; $(RELEASE_BUILD) --product $$product; done
+	@scripts/hardening.sh .build/release signalbox libZendesk.so libAPNs.so libFCM.so
 
 # Program, library, headers, pkg-config file and plugins into a folder that can be moved.
 PREFIX ?= /usr/local

@@ -16,8 +16,9 @@ let tests: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny")
 ]
 
-/// Plugins in C.
+/// Plugins in C. Debug builds are not optimised, which the checks of _FORTIFY_SOURCE need.
 let c: [CSetting] = [
+    .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
     .enableWarning("all"), .enableWarning("extra"), .enableWarning("pedantic"),
     .treatAllWarnings(as: .error),
 ]
@@ -161,7 +162,7 @@ let package = Package(
         .target(
             name: "SignalboxHTTP",
             dependencies: [
-                "SignalboxCore", "SignalboxThreads", "CNghttp2", "CCurl", "COpenSSL",
+                "SignalboxCore", "SignalboxThreads", "CNghttp2", "CCurl", "CLinux", "COpenSSL",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

@@ -190,7 +190,9 @@ extension GatewayConfig {
                 gateway.logUsers = word
             }
         }
-        if let admin = gateway.admin, admin.port != 0, admin == gateway.listen {
+        if let admin = gateway.admin, admin.port != 0 || admin.path != nil,
+            admin == gateway.listen
+        {
             map.report("bad-value", at: map["admin"], "listen and admin are the same address")
         }
     }

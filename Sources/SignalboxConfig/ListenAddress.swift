@@ -3,10 +3,16 @@ internal import SignalboxCore
 
 /// An address to listen on.
 public struct ListenAddress: Sendable, Hashable {
-    /// A host name or an IP address.
+    /// The longest path of a Unix socket that the system takes.
+    private static let pathBytesMax = 107
+
+    /// A host name or an IP address; for a Unix socket its absolute path.
     public var host: String
-    /// 0 for any free port.
+    /// 0 for any free port, and for a Unix socket.
     public var port: Int
+
+    /// The path of a Unix socket; nil: it is a TCP address.
+    public var path: String? { host.hasPrefix("/") ? host : nil }
 
     /// Makes an address.
     public init(host: String, port: Int) {
@@ -14,8 +20,16 @@ public struct ListenAddress: Sendable, Hashable {
         self.port = port
     }
 
-    /// Reads `host:port`, `[::1]:8080`, `:8080`.
+    /// Reads `host:port`, `[::1]:8080`, `:8080` and `unix:/run/signalbox/admin.sock`.
     public init?(_ text: String) {
+        if text.hasPrefix("unix:") {
+            let path = text.dropFirst("unix:".count)
+            guard path.hasPrefix("/"), path.utf8.count <= Self.pathBytesMax,
+                !path.utf8.contains(0)
+            else { return nil }
+            self.init(host: String(path), port: 0)
+            return
+        }
         guard let colon = text.lastIndex(of: ":"),
             let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port)
@@ -34,6 +48,10 @@ public struct ListenAddress: Sendable, Hashable {
     /// What to write instead of a value that is no address, if that is clear from the value.
     static func advice(_ value: ConfigValue) -> String? {
         var text = value.string ?? ""
+        if text.hasPrefix("unix:") {
+            return "a Unix socket has an absolute path of at most \(pathBytesMax) bytes: "
+                + "unix:/run/signalbox/admin.sock"
+        }
         if case .integer(let number) = value.kind { text = String(number) }
         if let port = Int(text), (0...65535).contains(port) {
             return "\(port) is a port without a host: write 127.0.0.1:\(port) for this machine "
@@ -53,6 +71,7 @@ public struct ListenAddress: Sendable, Hashable {
     ///
     /// Any other name than `localhost` may mean any address, so it does not count.
     package var isLoopback: Bool {
+        if path != nil { return true }
         guard let bytes = Self.bytes(of: host) else { return host.lowercased() == "localhost" }
         return bytes.count == 4
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
@@ -68,5 +87,13 @@ public struct ListenAddress: Sendable, Hashable {
             if inet_pton(family, host, &bytes) == 1 { return bytes }
         }
         return nil
+    }
+}
+
+extension ListenAddress: CustomStringConvertible {
+    /// As in gateway.yaml.
+    public var description: String {
+        if let path { return "unix:\(path)" }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

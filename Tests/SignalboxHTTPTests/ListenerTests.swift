@@ -88,15 +88,22 @@ import Testing
         await rig.end()
     }
 
-    private static let chunked = "POST /known HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+    private static let chunked =
+        "POST /known HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
 
     @Test(arguments: [
         ("NONSENSE\r\n\r\n", 400), ("\(chunked)zz\r\nabc\r\n0\r\n\r\n", 400),
         ("\(chunked)3\r\nabcdef\r\n0\r\n\r\n", 400), ("\(chunked)3\r\nabc\r\n-1\r\n", 400),
-        ("GET / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
-        ("POST /known HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n", 400),
-        ("GET /known HTTP/1.1\r\nlarge: \(String(repeating: "a", count: 20_000))\r\n\r\n", 431),
-        ("GET /known HTTP/1.1\r\n\(String(repeating: "a: b\r\n", count: 200))\r\n", 431),
+        ("GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
+        (
+            "POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+            400
+        ),
+        (
+            "GET /known HTTP/1.1\r\nhost: a\r\nlarge: \(String(repeating: "a", count: 20_000))\r\n\r\n",
+            431
+        ),
+        ("GET /known HTTP/1.1\r\nhost: a\r\n\(String(repeating: "a: b\r\n", count: 200))\r\n", 431),
     ])
     func `what is not HTTP ends its own connection`(bytes: String, status: Int) async throws {
         let rig = try await WebRig()
@@ -106,6 +113,35 @@ import Testing
         #expect(text.hasPrefix("HTTP/1.1 \(status)"), "\(text.prefix(60))")
         let answer = try await rig.client.answer(rig.call("GET", "/known"))
         #expect(answer.status == 200)
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        ("GET /known HTTP/1.1\r\n\r\n", "400", "the request has no Host header"),
+        (
+            "GET /known HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n", "400",
+            "the request has more than one Host header"
+        ),
+        ("POST /known HTTP/1.1\r\ncontent-length: 3\r\n\r\nabc", "400", "no Host header"),
+        ("GET /known HTTP/1.0\r\n\r\n", "200", "known"),
+        (
+            "POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 9223372036854775808\r\n\r\n", "413",
+            "the body is over"
+        ),
+        (
+            "POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999999999999999\r\n\r\n",
+            "400",
+            "this is not HTTP"
+        ),
+    ])
+    func `a request names one host, and a length that fits`(
+        request: String, status: String, words: String
+    ) async throws {
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
+        client.send(request)
+        let text = await client.read(until: words)
+        #expect(text.contains(" \(status) ") && text.contains(words), "\(text.prefix(200))")
         await rig.end()
     }
 
@@ -154,7 +190,9 @@ import Testing
         let server = try await HTTPServer.start(
             options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             handler: WebRig.Echo(gate: nil))
-        for bytes in ["", "GET /kno", "POST /known HTTP/1.1\r\ncontent-length: 9\r\n\r\nabc"] {
+        for bytes in [
+            "", "GET /kno", "POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nabc",
+        ] {
             let client = try RawClient(port: server.port)
             client.send(bytes)
             #expect(await client.read().isEmpty)

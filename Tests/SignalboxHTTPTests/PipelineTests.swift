@@ -44,11 +44,11 @@ import Testing
             options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             handler: Counter())
         let first = try RawClient(port: server.port)
-        first.send("GET /refused HTTP/1.1\r\nx-half: ")
+        first.send("GET /refused HTTP/1.1\r\nhost: a\r\nx-half: ")
         let second = try RawClient(port: server.port)
-        second.send("GET /refused HTTP/1.1\r\n")
+        second.send("GET /refused HTTP/1.1\r\nhost: a\r\n")
         let third = try RawClient(port: server.port)
-        third.send("GET /refused HTTP/1.1\r\nconnection: close\r\n\r\n")
+        third.send("GET /refused HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         #expect(await third.read().contains("404"))
         // The connection was closed without an answer.
         #expect(await first.read().isEmpty)
@@ -63,14 +63,16 @@ import Testing
         let server = try await HTTPServer.start(
             options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             handler: Counter())
-        let head = "POST /answered HTTP/1.1\r\nconnection: close\r\ncontent-length: 801\r\n\r\n"
+        let head =
+            "POST /answered HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 801\r\n\r\n"
         let part = String(repeating: "x", count: 800)
         let first = try RawClient(port: server.port)
         first.send(head + part)
         // The server has one loop: once it answers the second client, it has read
         // the first one's bytes.
         let second = try RawClient(port: server.port)
-        second.send("POST /answered HTTP/1.1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        second.send(
+            "POST /answered HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         #expect(await second.read().contains("200"))
         let third = try RawClient(port: server.port)
         third.send(head + part)
@@ -91,7 +93,8 @@ import Testing
         let counter = Counter()
         let server = try await Self.server(counter, requestSeconds: 0)
         let client = try RawClient(port: server.port, takesLittle: true)
-        let sent = try await client.flood("GET \(path) HTTP/1.1\r\n\r\n", bytes: 35_000_000)
+        let sent = try await client.flood(
+            "GET \(path) HTTP/1.1\r\nhost: a\r\n\r\n", bytes: 35_000_000)
         // Little more than the kernel's buffers on both sides.
         #expect(sent < 16 << 20)
         #expect(counter.bytes.load(ordering: .relaxed) < 16 << 20)
@@ -108,7 +111,7 @@ import Testing
         async let received = client.readCount()
         // On its own thread, because it blocks until the server reads.
         try await Tool.aside {
-            client.send(String(repeating: "GET \(path) HTTP/1.1\r\n\r\n", count: 10_000))
+            client.send(String(repeating: "GET \(path) HTTP/1.1\r\nhost: a\r\n\r\n", count: 10_000))
             client.endSending()
         }
         #expect(await received > 10_000_000)
@@ -121,8 +124,8 @@ import Testing
         let client = try RawClient(port: rig.server.port)
         async let sent: Void = Tool.aside {
             client.send(
-                "GET /known/wait HTTP/1.1\r\n\r\n"
-                    + String(repeating: "GET /known HTTP/1.1\r\n\r\n", count: 5_000))
+                "GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n"
+                    + String(repeating: "GET /known HTTP/1.1\r\nhost: a\r\n\r\n", count: 5_000))
             client.endSending()
         }
         // The first ones have been read once the server answers another client.
@@ -137,7 +140,9 @@ import Testing
     @Test func `an answer is not lost because nonsense follows its request`() async throws {
         let rig = try await WebRig()
         let client = try RawClient(port: rig.server.port)
-        client.send("GET /known/wait HTTP/1.1\r\n\r\n" + String(repeating: "\u{1}", count: 200_000))
+        client.send(
+            "GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n"
+                + String(repeating: "\u{1}", count: 200_000))
         _ = try await rig.client.answer(rig.call("GET", "/known"))
         rig.release.finish()
         let text = await client.read()

@@ -18,7 +18,8 @@ import Testing
 
     static let requests = [
         "GET /known/1 HTTP/1.1\r\n\(java)content-length: 0\r\n\r\n",
-        "GET /known/1 HTTP/1.1\r\n\(curl)\r\n", "GET /other HTTP/1.1\r\n\(java)\r\n",
+        "GET /known/1 HTTP/1.1\r\n\(curl)\r\n",
+        "GET /other HTTP/1.1\r\n\(java)\r\n",
         "POST /known/1 HTTP/1.1\r\n\(java)content-length: 3\r\n\r\nabc",
         "POST /known/1 HTTP/1.1\r\n\(curl)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         "POST /other HTTP/1.1\r\n\(java)content-length: 3\r\n\r\nabc",
@@ -48,7 +49,8 @@ import Testing
     ) async throws {
         let rig = try await WebRig()
         let bytes = Array(
-            (request + request + "GET /known/last HTTP/1.1\r\nconnection: close\r\n\r\n").utf8)
+            (request + request + "GET /known/last HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+                .utf8)
         for cut in 0..<bytes.count {
             let client = try RawClient(port: rig.server.port)
             client.send(String(decoding: bytes[..<cut], as: UTF8.self))
@@ -95,14 +97,20 @@ import Testing
         ("POST /known HTTP/1.1\r\n\(java)transfer-encoding: gzip\r\n\r\n", 400),
         ("POST /known HTTP/1.1\r\n\(java)transfer-encoding: chunked, x\r\n\r\n", 400),
         ("POST /known HTTP/1.1\r\n\(java)transfer-encoding: gzip, chunked\r\n\r\n", 501),
-        ("POST /known HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
-        ("POST /known HTTP/1.1\r\nTransfer-Encoding: GZIP,chunked\r\n\r\n0\r\n\r\n", 501),
         (
-            "POST /known HTTP/1.1\r\ntransfer-encoding: gzip\r\nhost: a\r\n"
+            "POST /known HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            501
+        ),
+        (
+            "POST /known HTTP/1.1\r\nhost: a\r\nTransfer-Encoding: GZIP,chunked\r\n\r\n0\r\n\r\n",
+            501
+        ),
+        (
+            "POST /known HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n"
                 + "transfer-encoding: chunked\r\n\r\n0\r\n\r\n", 501
         ),
         (
-            "POST /known HTTP/1.1\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n"
+            "POST /known HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n"
                 + "0\r\n\r\n", 400
         ),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
@@ -112,7 +120,7 @@ import Testing
     ) async throws {
         let rig = try await WebRig()
         let client = try RawClient(port: rig.server.port)
-        client.send(request + "GET /known/hidden HTTP/1.1\r\n\r\n")
+        client.send(request + "GET /known/hidden HTTP/1.1\r\nhost: a\r\n\r\n")
         let text = await client.read()
         #expect(
             text.hasPrefix("HTTP/1.1 \(status)") && text.contains("connection: close"), "\(text)")

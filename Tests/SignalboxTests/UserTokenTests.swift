@@ -28,8 +28,11 @@ import Testing
         (#"{"aud":["x","app"],"sub":"u-1","exp":1767225601.5}"#, "u-1"),
         (#"{"aud":"app","sub":"u-1","exp":1767225541}"#, "u-1"),
         (#"{"aud":"app","sub":"u-1","exp":1767225540}"#, "the token has expired"),
-        (#"{"aud":"app","sub":"u-1","exp":"1767225601"}"#, "exp is missing"),
+        (#"{"aud":"app","sub":"u-1","exp":"1767225601"}"#, "exp is not a number"),
         (#"{"aud":"app","sub":"u-1"}"#, "exp is missing"),
+        (#"{"aud":"app","sub":"u-1","exp":1767229200,"nbf":"1767225661"}"#, "nbf is not a number"),
+        (#"{"aud":"app","sub":"u-1","exp":1767229200,"iat":true}"#, "iat is not a number"),
+        (#"{"aud":"app","sub":"u-1","exp":null}"#, "exp is not a number"),
         (#"{"aud":"app","sub":"u-1","exp":1767229200,"nbf":1767225660}"#, "u-1"),
         (
             #"{"aud":"app","sub":"u-1","exp":1767229200,"nbf":1767225661}"#,

@@ -43,7 +43,7 @@ extension CheckRule {
                 else { return nil }
                 return Finding(
                     subject.config.given?[section]?[key]?.position ?? subject.config.start,
-                    "\(section).\(key): cannot listen on \(address.host):\(address.port): \(words)")
+                    "\(section).\(key): cannot listen on \(address): \(words)")
             }
         },
     ]
@@ -53,7 +53,7 @@ extension CheckRule {
         guard !address.isLoopback, config.gateway.adminToken == nil else { return nil }
         return Finding(
             config.gateway.adminPosition ?? config.start,
-            "gateway: other machines can reach the admin listener on \(address.host):\(address.port); "
+            "gateway: other machines can reach the admin listener on \(address); "
                 + "set admin_token, or listen on 127.0.0.1")
     }
 

@@ -98,24 +98,28 @@ struct UserToken: Sendable {
 
     /// The user; checks everything but the signature.
     func user(audience: String, leewayMs: UInt64, nowMs: UInt64) throws(Refusal) -> String {
-        func time(_ name: String) -> Double? {
+        // A time that is no number is not taken for one that is missing.
+        func time(_ name: String) throws(Refusal) -> Double? {
             switch claims[name] {
-            case .integer(let seconds): Double(seconds)
-            case .number(let text): Double(text)
-            default: nil
+            case nil: return nil
+            case .integer(let seconds): return Double(seconds)
+            case .number(let text):
+                if let seconds = Double(text) { return seconds }
+            default: break
             }
+            throw Refusal(words: "\(name) is not a number")
         }
         // RFC 7515, 4.1.11: an unknown critical field means that the token must be refused.
         guard header["crit"] == nil else {
             throw Refusal(words: "the token has critical header fields that are not supported")
         }
         let (now, leeway) = (Double(nowMs) / 1000, Double(leewayMs) / 1000)
-        guard let expires = time("exp") else { throw Refusal(words: "exp is missing") }
+        guard let expires = try time("exp") else { throw Refusal(words: "exp is missing") }
         guard expires + leeway > now else { throw Refusal(words: "the token has expired") }
-        if let from = time("nbf"), from - leeway > now {
+        if let from = try time("nbf"), from - leeway > now {
             throw Refusal(words: "the token is not valid yet")
         }
-        if let issued = time("iat"), issued - leeway > now {
+        if let issued = try time("iat"), issued - leeway > now {
             throw Refusal(words: "the token was issued in the future")
         }
         if !audience.isEmpty, !audiences.contains(audience) {

@@ -17,6 +17,7 @@ struct AdminFault: Error, Sendable, CustomStringConvertible {
 final class AdminClient: Sendable {
     private let client: RESTClient
     private let origin: String
+    private let socket: String?
     private let token: String?
 
     /// Asks the gateway with this configuration.
@@ -26,9 +27,9 @@ final class AdminClient: Sendable {
                 description: "the gateway is running and has no admin listener to ask; set "
                     + "gateway.admin")
         }
-        let host = admin.host.contains(":") ? "[\(admin.host)]" : admin.host
         client = try RESTClient()
-        origin = "http://\(host):\(admin.port)"
+        origin = admin.path == nil ? "http://\(admin)" : "http://localhost"
+        socket = admin.path
         token = config.gateway.adminToken
     }
 
@@ -47,7 +48,9 @@ final class AdminClient: Sendable {
                 try await client.ask(method, path, body, timeoutMs: timeoutMs))
         } catch let fault as RESTFault where fault.kind == .unreachable {
             answer = .failure(
-                AdminFault(description: "no gateway answers at \(client.origin): \(fault)"))
+                AdminFault(
+                    description: "no gateway answers at \(client.socket ?? client.origin): \(fault)"
+                ))
         } catch {
             answer = .failure(error)
         }
@@ -76,6 +79,7 @@ final class AdminClient: Sendable {
     /// The text of a page that is shown also while the gateway is not ready.
     func text(_ path: String) async throws -> String {
         var call = RESTCall(method: "GET", url: origin + path)
+        call.socket = socket
         if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
         let answer = try await client.answer(call)
         guard answer.status == 200 || answer.status == 503 else {
@@ -91,6 +95,7 @@ final class AdminClient: Sendable {
     ) async throws -> JSONValue {
         var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
         call.timeoutMs = timeoutMs
+        call.socket = socket
         if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
         if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
         let answer = try await client.answer(call)

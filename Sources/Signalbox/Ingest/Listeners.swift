@@ -90,7 +90,7 @@ struct Listeners: Sendable {
         } catch {
             let key = name == "devices" ? "devices.listen" : "gateway.\(name)"
             throw ListenError(
-                message: "\(key): cannot listen on \(address.host):\(address.port): \(error)")
+                message: "\(key): cannot listen on \(address): \(error)")
         }
     }
 

@@ -4,9 +4,14 @@ internal import SignalboxConfig
 /// What a gateway calls itself among others: in its log, in `/readyz`, and as the owner of leases in a shared store.
 enum GatewayName {
     /// `gateway.name`, or the host and the port of `listen`: two gateways of a host cannot have the same one, and it
-    /// stays the same over a restart. Without a fixed port the process's number tells them apart.
+    /// stays the same over a restart. A Unix socket's file counts as the port. Without a fixed port the process's number tells them apart.
     static func of(_ settings: GatewaySettings, listen: ListenAddress?) -> String {
         if let name = settings.name { return name }
+        if let path = listen?.path {
+            let last = path.split(separator: "/").last ?? ""
+            return "\(host):"
+                + last.filter { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) }
+        }
         guard let port = listen?.port, port != 0 else { return "\(host):pid-\(getpid())" }
         return "\(host):\(port)"
     }

@@ -24,7 +24,7 @@ extension ConfigSection {
                 "host name and port of `listen`", .text),
             .init(
                 "listen",
-                "address for webhooks, `host:port`; `false`: none",
+                "address for webhooks, `host:port` or `unix:/path`; `false`: none",
                 "`127.0.0.1:8080`", .address),
             .init(
                 "admin",

@@ -32,7 +32,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     private let channel: any Channel
     /// Set while the handler is in the pipeline.
     private var context: ChannelHandlerContext?
-    private lazy var remote = channel.remoteAddress?.ipAddress ?? ""
+    private lazy var remote = PeerName.of(channel)
     private let connections: HTTPConnections
     private let options: HTTPServerOptions
     private let isSecure: Bool
@@ -251,11 +251,13 @@ final class HTTPConnection: ChannelDuplexHandler {
         var announced = 0
         var isWaiting = false
         var coding: String?
-        var credentials = 0
+        var (credentials, hosts) = (0, 0)
         request.headers.reserveCapacity(head.headers.count)
         for (name, value) in head.headers {
             let name = Self.isLower(name) ? name : name.lowercased()
-            if name == "content-length" { announced = Int(value) ?? 0 }
+            // The parser has checked that it is a number; one that fits no Int is too large.
+            if name == "content-length" { announced = Int(value) ?? .max }
+            if name == "host" { hosts += 1 }
             if name == "transfer-encoding" {
                 coding = (coding.map { "\($0), " } ?? "") + value.lowercased()
             }
@@ -275,6 +277,12 @@ final class HTTPConnection: ChannelDuplexHandler {
                 ? Problem(501, "the only supported transfer-encoding is chunked")
                 : Problem(400, "the last transfer-encoding must be chunked")
             refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
+        } else if hosts > 1 || hosts == 0 && !isOld {
+            // RFC 9112, 3.2. What stands in front may have gone by the other one.
+            let problem = Problem(
+                400, "the request has \(hosts == 0 ? "no" : "more than one") Host header")
+            refuse(
+                problem.answer, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
         } else if credentials > 1 {
             // Whoever looks at the other one sees other rights.
             let problem = Problem(400, "the request has more than one Authorization header")

@@ -14,8 +14,9 @@ public final class HTTPServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
     private let connections: HTTPConnections
+    private let file: UnixSocketFile?
     private let ending = Mutex<Task<Void, Never>?>(nil)
-    /// The port it listens on.
+    /// The port it listens on; 0 for a Unix socket.
     public let port: Int
 
     /// Starts the server; fails if the address is unavailable.
@@ -26,12 +27,10 @@ public final class HTTPServer: Sendable {
         let connections = HTTPConnections(
             loop: group.next(), logger: logger, options: options)
         do {
-            let bootstrap = ServerBootstrap(group: group)
+            var bootstrap = ServerBootstrap(group: group)
                 .serverChannelOption(.backlog, value: 1_024)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 // A client may close its side as soon as it has sent its request.
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
-                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelOption(.maxMessagesPerRead, value: 1)
                 .childChannelOption(
                     .recvAllocator,
@@ -50,11 +49,18 @@ public final class HTTPServer: Sendable {
                         try Self.setUp(channel, connections, options, handler)
                     }
                 }
+            if let path = options.path {
+                let file = try UnixSocketFile(path)
+                let listener = try await bootstrap.bind(unixDomainSocketPath: path).get()
+                try file.open()
+                return HTTPServer(group, listener, connections, file)
+            }
+            bootstrap = bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             let bound =
                 options.socket.map { bootstrap.withBoundSocket($0.descriptor) }
                 ?? bootstrap.bind(host: options.host, port: options.port)
-            let listener = try await bound.get()
-            return HTTPServer(group, listener, connections)
+            return HTTPServer(group, try await bound.get(), connections, nil)
         } catch {
             try? await group.shutdownGracefully()
             throw error
@@ -80,8 +86,9 @@ public final class HTTPServer: Sendable {
 
     private init(
         _ group: MultiThreadedEventLoopGroup, _ listener: any Channel,
-        _ connections: HTTPConnections
+        _ connections: HTTPConnections, _ file: UnixSocketFile?
     ) {
+        self.file = file
         self.group = group
         self.listener = listener
         self.connections = connections
@@ -102,8 +109,9 @@ public final class HTTPServer: Sendable {
     public func shutdown() async {
         let task = ending.withLock { ending in
             if let known = ending { return known }
-            let made = Task { [group, listener, connections] in
+            let made = Task { [group, listener, connections, file] in
                 try? await listener.close()
+                file?.remove()
                 await connections.end()
                 try? await group.shutdownGracefully()
             }

@@ -91,12 +91,14 @@ extension AsyncHTTPServerHandler {
 
 /// Options of an `HTTPServer`.
 public struct HTTPServerOptions: Sendable {
-    /// Address to listen on.
+    /// Address to listen on: an absolute path is that of a Unix socket.
     public var host: String
     /// Port; 0 for any free one.
     public var port: Int
     /// A socket that listens already, instead of `host` and `port`.
     public var socket: ListeningSocket?
+    /// The path of a Unix socket.
+    var path: String? { socket == nil && host.hasPrefix("/") ? host : nil }
     /// Longer bodies are answered 413.
     public var bodyBytesMax = Limits().requestBodyBytesMax
     /// Most bytes of unanswered bodies, over all connections; more is answered 503.

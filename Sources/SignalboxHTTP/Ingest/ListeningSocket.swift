@@ -24,6 +24,7 @@ public struct ListeningSocket: Sendable {
 
     /// Why no socket can be bound to an address, as words; nil: one can. `mayBeInUse`: somebody may listen there now.
     public static func refusal(host: String, port: Int, mayBeInUse: Bool) -> String? {
+        if host.hasPrefix("/") { return UnixSocketFile.refusal(host, mayBeInUse: mayBeInUse) }
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_PASSIVE

@@ -12,6 +12,8 @@ public struct RESTCall: Sendable {
     public var body: [UInt8]
     /// PEM file of trusted roots; nil for the system's.
     public var caFile: String?
+    /// The Unix socket to connect to, whatever host `url` names; nil: over TCP.
+    public var socket: String?
     /// Time limit of the whole call, in milliseconds.
     public var timeoutMs: UInt32 = 10_000
     /// Most redirects to follow; never from https to http.

@@ -103,6 +103,10 @@ final class RESTTransfer {
             && csbx_curl_text(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK
             && csbx_curl_text(handle, CURLOPT_REDIR_PROTOCOLS_STR, "https") == CURLE_OK
             && csbx_curl_list(handle, headerList) == CURLE_OK
+        if let socket = call.socket {
+            isSound =
+                isSound && csbx_curl_text(handle, CURLOPT_UNIX_SOCKET_PATH, socket) == CURLE_OK
+        }
         csbx_curl_long(handle, CURLOPT_NOSIGNAL, 1)
         // Keep the path as written, including `.` and `..`.
         csbx_curl_long(handle, CURLOPT_PATH_AS_IS, 1)

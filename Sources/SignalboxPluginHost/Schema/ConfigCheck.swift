@@ -107,6 +107,9 @@ struct ConfigCheck {
             report("bad-value", given, path, "does not have the right form: \(what)")
         }
         if !given.isStandIn { checkAllowed(.string(text), given, node, path) }
+        if node.isURI, !given.isStandIn, let fault = Self.fault(ofURI: text) {
+            report("bad-value", given, path, fault)
+        }
         let name = path.joined(separator: ".")
         if node.isPath, !text.isEmpty {
             let file = text.hasPrefix("/") ? text : "\(folder)/\(text)"
@@ -117,6 +120,22 @@ struct ConfigCheck {
         secrets[name] = PluginSecret(
             bytes: given.secretBytes ?? Array(text.utf8), file: given.secretFile)
         return .string(name)
+    }
+
+    /// What is wrong with an address; nothing of it is quoted, since it may hold a password.
+    private static func fault(ofURI text: String) -> String? {
+        guard !text.isEmpty else { return nil }
+        guard let end = text.firstRange(of: "://"), end.lowerBound > text.startIndex else {
+            return "must begin with a scheme, such as https://"
+        }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+            return "must have no spaces and no control characters"
+        }
+        let authority = text[end.upperBound...].prefix { !"/?#".contains($0) }
+        if authority.utf8.contains(UInt8(ascii: "@")) {
+            return "must hold no user and no password in front of the host: they would be shown"
+        }
+        return authority.isEmpty ? "must name a host after ://" : nil
     }
 
     /// The text of a value that stands in for a missing one, or the schema's sample if it does not fit.

@@ -88,7 +88,7 @@ extension ConfigSchema {
             type: type, properties: properties, required: texts(json["required"]),
             allowsOtherKeys: json["additionalProperties"] == .bool(true), items: items,
             allowed: elements(json["enum"]), isSecret: format == "secret",
-            isPath: format == "path",
+            isPath: format == "path", isURI: format == "uri",
             lengths: Int(low)...Int(high), range: minimum...maximum, pattern: pattern,
             fallback: json["default"], text: json["description"]?.string ?? "")
     }

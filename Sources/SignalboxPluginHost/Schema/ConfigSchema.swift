@@ -97,6 +97,7 @@ public struct ConfigSchema: Sendable {
         let allowed: [JSONValue]
         let isSecret: Bool
         let isPath: Bool
+        let isURI: Bool
         let lengths: ClosedRange<Int>
         let range: ClosedRange<Double>
         let pattern: Pattern?
@@ -106,7 +107,7 @@ public struct ConfigSchema: Sendable {
         init(
             type: ValueType, properties: [(key: String, node: Node)], required: [String],
             allowsOtherKeys: Bool, items: Node?, allowed: [JSONValue], isSecret: Bool,
-            isPath: Bool = false, lengths: ClosedRange<Int>, range: ClosedRange<Double>,
+            isPath: Bool = false, isURI: Bool = false, lengths: ClosedRange<Int>, range: ClosedRange<Double>,
             pattern: Pattern?,
             fallback: JSONValue?, text: String
         ) {
@@ -118,6 +119,7 @@ public struct ConfigSchema: Sendable {
             self.allowed = allowed
             self.isSecret = isSecret
             self.isPath = isPath
+            self.isURI = isURI
             self.lengths = lengths
             self.range = range
             self.pattern = pattern

@@ -14,7 +14,8 @@ let package = Package(
             // One exported symbol, and a Swift runtime of its own, so that it runs in every host.
             linkerSettings: [
                 .unsafeFlags([
-                    "-static-stdlib", "-Xlinker", "--version-script=\(Context.packageDirectory)/exports.map",
+                    "-static-stdlib", "-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now",
+                    "-Xlinker", "--version-script=\(Context.packageDirectory)/exports.map",
                 ])
             ])
     ])
