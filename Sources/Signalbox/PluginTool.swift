@@ -39,7 +39,7 @@ public struct PluginTool: Sendable {
             let isPath = library.contains("/") || library.hasSuffix(".so")
             let file = isPath ? library : try searchPath.resolve(library, relativeTo: ".")
             let found = PluginInspector.inspect(file, command: command)
-            return Self.finding(file, found, sha256: FileRules.sha256(of: file))
+            return Self.finding(file, found, sha256: FileDigest.sha256(of: file))
         } catch {
             return Self.finding(library, .failure(error))
         }

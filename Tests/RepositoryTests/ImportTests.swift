@@ -13,7 +13,8 @@ import Testing
         "SignalboxPluginHost": ["CLinux"],
         "SignalboxCrypto": ["COpenSSL"],
         "SignalboxHTTP": [
-            "DequeModule", "CNghttp2", "CCurl", "CLinux", "COpenSSL", "NIOCore", "NIOPosix", "NIOHTTP1",
+            "DequeModule", "CNghttp2", "CCurl", "CLinux", "COpenSSL", "NIOCore", "NIOPosix",
+            "NIOHTTP1",
             "NIOConcurrencyHelpers", "Logging", "Dispatch",
         ],
         "SignalboxStore": ["GRDB", "GRDBSQLite", "Foundation"],

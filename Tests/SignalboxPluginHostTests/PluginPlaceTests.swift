@@ -115,7 +115,8 @@ import Testing
         try FileManager.default.copyItem(atPath: changed, toPath: file)
         let late = await #expect(throws: PluginFault.self) {
             try await IsolatedInstance.create(
-                name: "late", library: library.descriptor, config: CheckedConfig(json: .object([])), version: "test",
+                name: "late", library: library.descriptor, config: CheckedConfig(json: .object([])),
+                version: "test",
                 options: options, services: RigServices())
         }
         #expect(

@@ -5,7 +5,8 @@ extension ConfigSection {
         [
             .init("library", "name or path of the shared library", "required", .text),
             .init(
-                "sha256", "the SHA-256 that the library's file must have, in hexadecimal", "any", .text),
+                "sha256", "the SHA-256 that the library's file must have, in hexadecimal", "any",
+                .text),
             .init(
                 "isolation",
                 "`none`: in the gateway's process; `process`: in its own process",

@@ -158,7 +158,7 @@ struct MemoryFile: ~Copyable {
     var path: String { "/proc/self/fd/\(file)" }
 
     /// Its SHA-256 in hexadecimal; nil: it cannot be read.
-    var sha256: String? { FileRules.digest(of: file) }
+    var sha256: String? { FileDigest.sha256(of: file) }
 
     /// How many folders up the library's `$ORIGIN/..` paths go; nil if it does not use `$ORIGIN`.
     ///

@@ -107,7 +107,8 @@ public struct ConfigSchema: Sendable {
         init(
             type: ValueType, properties: [(key: String, node: Node)], required: [String],
             allowsOtherKeys: Bool, items: Node?, allowed: [JSONValue], isSecret: Bool,
-            isPath: Bool = false, isURI: Bool = false, lengths: ClosedRange<Int>, range: ClosedRange<Double>,
+            isPath: Bool = false, isURI: Bool = false, lengths: ClosedRange<Int>,
+            range: ClosedRange<Double>,
             pattern: Pattern?,
             fallback: JSONValue?, text: String
         ) {

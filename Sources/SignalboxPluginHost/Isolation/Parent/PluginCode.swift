@@ -53,7 +53,7 @@ public struct IsolatedLibrary: Sendable, Equatable {
         var (descriptor, schemas) = try PluginInspector.look(
             at: path, command: options.inspector, sha256: sha256
         )
-            .get()
+        .get()
         descriptor.wantedSHA256 = sha256
         return IsolatedLibrary(
             descriptor: descriptor, optionsSchemas: schemas, version: version)

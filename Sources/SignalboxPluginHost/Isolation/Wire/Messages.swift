@@ -43,7 +43,8 @@ struct CreateMessage: WireValue {
 
     init(
         name: String, program: String, version: String, library: String, sha256: String?,
-        config: String, secrets: [String: PluginSecret], logLevels: UInt32, asksForTime: Bool, workers: UInt32
+        config: String, secrets: [String: PluginSecret], logLevels: UInt32, asksForTime: Bool,
+        workers: UInt32
     ) {
         self.name = name
         self.program = program
