@@ -37,7 +37,14 @@ enum DeviceTables {
                   WHERE app = ? AND user = ? AND kind = ? ORDER BY registered DESC, id DESC LIMIT -1 OFFSET ?)
                 """
         ).execute(arguments: [device.app, device.user, kind, DeviceRules.tokensMax])
-        return db.changesCount
+        let sameKind = db.changesCount
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM device WHERE id IN (SELECT id FROM device
+                  WHERE app = ? AND user = ? ORDER BY registered DESC, id DESC LIMIT -1 OFFSET ?)
+                """
+        ).execute(arguments: [device.app, device.user, DeviceRules.devicesMax])
+        return sameKind + db.changesCount
     }
 
     private static func unregister(app: String, token: String, _ db: Database) throws -> Int {

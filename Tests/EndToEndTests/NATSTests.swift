@@ -51,6 +51,32 @@ import Testing
         Issue.record("messages stay unacknowledged")
     }
 
+    @Test
+    func
+        `an event with more devices than allowed is left out and acknowledged, its neighbours go on`()
+        async throws
+    {
+        let cluster = try NATSCluster(count: 1)
+        try await cluster.stream("EVENTS", subjects: "orders.>")
+        try await cluster.publish("orders.1", Self.event("t1"))
+        try await cluster.publish(
+            "orders.2",
+            #"{"type":"order.shipped","recipients":[{"platform":"ios","token":"a"},{"platform":"ios","token":"b"}]}"#
+        )
+        try await cluster.publish("orders.3", Self.event("t3"))
+        let rig = try await GatewayRig(config: {
+            Self.yaml($0, cluster).replacing(
+                "drain: 5s", with: "drain: 5s, limits: { devices_per_event: 1 }")
+        })
+        #expect(await rig.delivered(rig.simulators.apns, 2).sorted() == ["t1", "t3"])
+        try await Self.untilAllAcknowledged(cluster)
+        #expect(
+            rig.gateway.metricsText.contains(
+                #"signalbox_events_total{source="z",result="too_many_devices"} 1"#))
+        await rig.end()
+        await cluster.end()
+    }
+
     @Test(arguments: ["", "\n    isolation: process"])
     func `messages become pushes and are acknowledged, and one that is no event harms no other`(
         isolation: String

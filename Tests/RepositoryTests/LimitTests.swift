@@ -7,6 +7,9 @@ import Testing
     static let bounds: [(row: String, code: [String])] = [
         ("body of an inbound request", ["requestBodyBytesMax = 1 << 20"]),
         ("devices in one event", ["devicesPerEventMax = 10_000"]),
+        (
+            "devices of one event after its users were looked up", ["devicesPerEvent = 100_000"]
+        ),
         ("events in one request", ["eventsPerRequestMax = 1_000"]),
         (
             "events in a batch of a source plugin",
@@ -135,6 +138,7 @@ import Testing
         ("a device's token", ["tokenBytesMax = 4_096"]),
         ("attributes of a device", ["attributesMax = 16", "attributeBytesMax = 256"]),
         ("tokens of one kind per user", ["tokensMax = 20"]),
+        ("tokens of all kinds per user of an app", ["devicesMax = 100"]),
         ("a badge counter", ["Int32.max"]),
         ("presence of a device", ["presenceSeconds: Int64 = 120", "10...86_400"]),
         ("authorization codes exchanged at once", ["exchangesMax = 16"]),

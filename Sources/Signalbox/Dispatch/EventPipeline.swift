@@ -27,13 +27,15 @@ final class EventPipeline: Sendable {
         self.deviceReports = deviceReports
     }
 
-    /// Commits the deliveries of all events of one request, or nothing.
+    /// Commits the deliveries of all events of one request, or nothing. With `leavesOut`, events with more devices
+    /// than an event may have are left out, and the others go on: a source would send all of them again for ever.
     ///
     /// Thread: worker. `done` is called when they are on disk, on the thread that commits, with the events in
     /// their order; without events if they are refused.
     func accept(
         _ events: [Event], changes: [DeviceChange] = [], from source: String,
-        receivedUnixMs: UInt64, span: RequestSpan? = nil, done: @escaping Done
+        receivedUnixMs: UInt64, span: RequestSpan? = nil, leavesOut: Bool = false,
+        done: @escaping Done
     ) {
         let events = Self.spelled(events)
         var changes = changes
@@ -41,7 +43,8 @@ final class EventPipeline: Sendable {
         let users = UserDevices.named(in: events, changes)
         guard !users.isEmpty else {
             commit(
-                events, changes, source, receivedUnixMs: receivedUnixMs, span: span, done: done)
+                events, changes, source, receivedUnixMs: receivedUnixMs, span: span,
+                leavesOut: leavesOut, done: done)
             return
         }
         context.store.devices(of: Array(users)) { [changes] found in
@@ -55,9 +58,38 @@ final class EventPipeline: Sendable {
                 let users = UserDevices(known)
                 self.commit(
                     events.map(users.resolved), changes.flatMap(users.resolved), source,
-                    receivedUnixMs: receivedUnixMs, span: span, done: done)
+                    receivedUnixMs: receivedUnixMs, span: span, leavesOut: leavesOut, done: done)
             }
         }
+    }
+
+    /// The events without those that have more devices than an event may have; nil: the whole request is refused.
+    private func bounded(
+        _ events: [Event], _ generation: Generation, leavesOut: Bool, _ done: Done
+    ) -> [Event]? {
+        let most = generation.plan.config.gateway.limits.devicesPerEvent
+        guard events.contains(where: { $0.recipients.count > most }) else { return events }
+        var rest: [Event] = []
+        for event in events {
+            guard event.recipients.count > most else {
+                rest.append(event)
+                continue
+            }
+            var fields = Self.fields(event)
+            fields["recipients"] = "\(event.recipients.count)"
+            context.logger.warning(
+                "event has more devices than gateway.limits.devices_per_event, refused",
+                metadata: fields)
+            context.metrics.event(source: event.source, result: "too_many_devices")
+            guard leavesOut else {
+                done(
+                    .tooLarge(
+                        "the event goes to \(event.recipients.count) devices; at most \(most)"),
+                    [])
+                return nil
+            }
+        }
+        return rest
     }
 
     /// Events with tokens in their one spelling. Most have it already, and nothing is copied then.
@@ -78,10 +110,11 @@ final class EventPipeline: Sendable {
     func nextEventID() -> UInt64? { context.ids.nextID() }
 
     private func commit(
-        _ events: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
-        span: RequestSpan?, done: @escaping Done
+        _ given: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
+        span: RequestSpan?, leavesOut: Bool, done: @escaping Done
     ) {
         let generation = context.live.now
+        guard let events = bounded(given, generation, leavesOut: leavesOut, done) else { return }
         let keepsHistory = generation.keepsHistory
         var entry = StoreEntry(
             items: [], receivedUnixMs: receivedUnixMs,

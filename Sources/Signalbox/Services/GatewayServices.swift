@@ -173,6 +173,7 @@ final class GatewayServices: HostServices {
                 switch answer {
                 case .committed: done(nil)
                 case .full, .diskFull, .unavailable: done(PluginFault(.again, answer.words))
+                case .tooLarge(let words): done(PluginFault(.tooLarge, words))
                 case .failed(let words): done(PluginFault(.unreachable, words))
                 }
             }

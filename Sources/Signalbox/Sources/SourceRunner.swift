@@ -194,9 +194,9 @@ final class SourceRunner: Sendable {
         let isTaken = context.workers.submit { [self] in
             let startNs = SystemClock.monotonicNs
             pipeline.accept(
-                batch.events, from: name, receivedUnixMs: batch.receivedUnixMs
-            ) { [self] answer, _ in
-                let verdict = Self.verdict(answer, batch.events.count)
+                batch.events, from: name, receivedUnixMs: batch.receivedUnixMs, leavesOut: true
+            ) { [self] answer, taken in
+                let verdict = Self.verdict(answer, taken.count)
                 context.metrics.accepts[name].observe(ns: SystemClock.monotonicNs - startNs)
                 context.metrics.sourceBatches[name, verdict.name].add()
                 batch.done(verdict)

@@ -84,7 +84,7 @@ extension ConfigSection {
                 "audit",
                 "a file in which [changes](changing.md#audit) are recorded, relative to gateway.yaml",
                 "the log", .text),
-            .init("limits", "bounds of the listeners, see below", "see below", .section(limits)),
+            .init("limits", "bounds of the listeners and of events, see below", "see below", .section(limits)),
         ])
 
     static let limits = ConfigSection(
@@ -102,6 +102,9 @@ extension ConfigSection {
                 "source_rate",
                 "most requests per second for each source, and for the device registry; `0`: any number",
                 "`0`", .integer(0, 1_000_000)),
+            .init(
+                "devices_per_event", "most devices of one event, after its users were looked up",
+                "`100000`", .integer(1, 10_000_000)),
         ])
 
     static let tls = ConfigSection(

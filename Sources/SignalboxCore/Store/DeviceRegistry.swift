@@ -28,8 +28,8 @@ public enum Invalidation: Sendable, Equatable {
 /// transaction. If the reports exceed the limit of waiting deliveries, the change fails and has no effect.
 /// Only a provider's news about a token is always accepted: its delivery has left the queue and made room.
 public protocol DeviceRegistry: Sendable {
-    /// Registers a device. A user keeps the newest `DeviceRules.tokensMax` tokens of one kind; returns how many
-    /// were removed.
+    /// Registers a device. A user keeps the newest `DeviceRules.tokensMax` tokens of one kind, and the newest
+    /// `devicesMax` of all; returns how many were removed.
     ///
     /// With `isUnique`, registering a token removes it from every other user of the app.
     func register(
@@ -125,6 +125,8 @@ public struct DeviceListeners: Sendable {
 public enum DeviceRules {
     /// Most tokens of one kind that a user keeps; the oldest are removed first.
     public static let tokensMax = 20
+    /// Most tokens of all kinds that a user of an app keeps: whoever registers may name any kind.
+    public static let devicesMax = 100
     /// Longest token, in bytes.
     public static let tokenBytesMax = 4_096
     /// Most attributes of a device.

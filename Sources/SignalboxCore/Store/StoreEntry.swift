@@ -88,6 +88,8 @@ public enum StoreAnswer: Sendable, Equatable {
     case failed(String)
     /// What the entry needs is missing; nothing was stored. Unlike `failed`, the words are fit for the client.
     case unavailable(String)
+    /// It would become more than may be stored at once, now and later; the words are fit for the client.
+    case tooLarge(String)
 }
 
 extension StoreAnswer {
@@ -96,7 +98,9 @@ extension StoreAnswer {
         switch self {
         case .committed: ""
         case .full: "too many deliveries are waiting to be sent"
-        case .diskFull(let words), .failed(let words), .unavailable(let words): words
+        case .diskFull(let words), .failed(let words), .unavailable(let words),
+            .tooLarge(let words):
+            words
         }
     }
 }

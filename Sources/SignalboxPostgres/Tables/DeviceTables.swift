@@ -34,10 +34,13 @@ enum DeviceTables {
     private static let removeOldest = remove(
         "remove_oldest",
         """
-        d.app = $1::text AND d.user_id = $2::text AND d.number IN (
+        d.app = $1::text AND d.user_id = $2::text AND (d.number IN (
           SELECT number FROM signalbox.device
           WHERE app = $1::text AND user_id = $2::text AND kind = $3::text
           ORDER BY registered DESC, number DESC OFFSET \(DeviceRules.tokensMax))
+        OR d.number IN (
+          SELECT number FROM signalbox.device WHERE app = $1::text AND user_id = $2::text
+          ORDER BY registered DESC, number DESC OFFSET \(DeviceRules.devicesMax)))
         """)
 
     private static let put = Statement(

@@ -36,7 +36,9 @@ struct MemoryRegistry: Sendable {
             ($0.device.registeredUnixMs, $0.number) > ($1.device.registeredUnixMs, $1.number)
         }
         let same = entries.filter { Self.kind($0.device) == kind }
-        let gone = Set(same.dropFirst(DeviceRules.tokensMax).map(\.number))
+        let gone = Set(
+            (same.dropFirst(DeviceRules.tokensMax) + entries.dropFirst(DeviceRules.devicesMax)).map(
+                \.number))
         users[key(device)] = entries.filter { !gone.contains($0.number) }
         return gone.count
     }

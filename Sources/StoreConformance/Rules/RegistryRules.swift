@@ -35,6 +35,23 @@ extension StoreConformance {
             try probe.equal(tokens, (2..<most + 2).reversed().map { "t\($0)" })
             await store.store.close()
         },
+        StoreRule("of all kinds together, the newest tokens of a user stay") { probe in
+            let store = try await probe.open()
+            let most = DeviceRules.devicesMax
+            for number in 0..<most + 3 {
+                var one = device("t\(number)", "u")
+                one.provider = "kind-\(number)"
+                let gone = try await store.store.register(one, isUnique: true)
+                try probe.equal(gone, number < most ? 0 : 1, "evicted by number \(number):")
+            }
+            let tokens = try await store.store.devices(app: "a", user: "u").map(\.device.token)
+            try probe.equal(tokens, (3..<most + 3).reversed().map { "t\($0)" })
+            // Another app's are counted apart.
+            let other = try await store.store.register(
+                device("x", "u", app: "b"), isUnique: true)
+            try probe.equal(other, 0)
+            await store.store.close()
+        },
         StoreRule("devices are found by user, in one app or in all") { probe in
             let store = try await probe.open()
             for (token, user, app) in [("1", "u", "a"), ("2", "u", "b"), ("3", "v", "a")] {
