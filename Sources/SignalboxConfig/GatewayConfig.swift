@@ -83,6 +83,16 @@ public struct TLSSettings: Sendable {
     public var position: SourcePosition
 }
 
+/// Where a plugin's code runs.
+public enum Isolation: String, Sendable, CaseIterable {
+    /// In the gateway's process.
+    case none
+    /// In its own process.
+    case process
+    /// In its own process, which can do little.
+    case sandbox
+}
+
 /// One entry of `plugins:`.
 public struct PluginSettings: Sendable {
     /// The instance's name.
@@ -95,8 +105,10 @@ public struct PluginSettings: Sendable {
     public var isLibrarySecret = false
     /// The position of the library.
     public var libraryPosition: SourcePosition
+    /// Where its code runs.
+    public var isolation: Isolation
     /// Whether its code runs in its own process.
-    public var isIsolated: Bool
+    public var isIsolated: Bool { isolation != .none }
     /// The position of `isolation`.
     public var isolationPosition: SourcePosition
     /// How long the dedupe keys of its events are remembered, in milliseconds, whatever the plugin says;

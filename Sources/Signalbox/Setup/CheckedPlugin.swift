@@ -40,7 +40,7 @@ struct PluginCheck {
     private(set) var plugins: [CheckedPlugin] = []
     private(set) var diagnostics: [Diagnostic] = []
     private var libraries: [String: PluginLibrary] = [:]
-    private var isolated: [String: IsolatedLibrary] = [:]
+    private var isolated: [Isolation: [String: IsolatedLibrary]] = [:]
     private let searchPath: PluginSearchPath
     private let linked: [String: PluginLibrary]
     private let isolation: IsolationOptions
@@ -63,7 +63,11 @@ struct PluginCheck {
                     settings.library, with: "(the value of a variable or file)")
                 : error.message
             diagnostics.append(
-                Diagnostic(error.code, at: settings.libraryPosition, "\(owner): \(words)"))
+                Diagnostic(
+                    error.code,
+                    at: error.code == "plugin-no-sandbox"
+                        ? settings.isolationPosition : settings.libraryPosition,
+                    "\(owner): \(words)"))
         }
     }
 
@@ -82,9 +86,11 @@ struct PluginCheck {
         let path = try searchPath.resolve(settings.library, relativeTo: folder)
         // Two instances of one library share it.
         if settings.isIsolated {
-            if let known = isolated[path] { return .isolated(known) }
-            let library = try IsolatedLibrary.inspect(path, options: isolation)
-            isolated[path] = library
+            if let known = isolated[settings.isolation]?[path] { return .isolated(known) }
+            let library = try IsolatedLibrary.inspect(
+                path, confinement: settings.isolation == .sandbox ? .sandbox : .process,
+                options: isolation)
+            isolated[settings.isolation, default: [:]][path] = library
             return .isolated(library)
         }
         if let known = libraries[path] { return .loaded(known) }

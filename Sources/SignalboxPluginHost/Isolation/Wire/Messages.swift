@@ -31,6 +31,8 @@ struct CreateMessage: WireValue {
     var program: String
     var version: String
     var library: String
+    /// The process must have confined itself so.
+    var confinement: Confinement
     var config: String
     var secrets: [String: PluginSecret]
     /// Bit n: lines of level n are kept.
@@ -40,13 +42,15 @@ struct CreateMessage: WireValue {
     var workers: UInt32
 
     init(
-        name: String, program: String, version: String, library: String, config: String,
+        name: String, program: String, version: String, library: String,
+        confinement: Confinement, config: String,
         secrets: [String: PluginSecret], logLevels: UInt32, asksForTime: Bool, workers: UInt32
     ) {
         self.name = name
         self.program = program
         self.version = version
         self.library = library
+        self.confinement = confinement
         self.config = config
         self.secrets = secrets
         self.logLevels = logLevels
@@ -56,7 +60,7 @@ struct CreateMessage: WireValue {
 
     func write(to writer: WireWriter) {
         writer.put(Wire.version)
-        for text in [name, program, version, library, config] { writer.put(text) }
+        for text in [name, program, version, library, confinement.rawValue, config] { writer.put(text) }
         writer.put(UInt32(secrets.count))
         for (name, secret) in secrets.sorted(by: { $0.key < $1.key }) {
             writer.put(name)
@@ -79,6 +83,11 @@ struct CreateMessage: WireValue {
         program = try reader.text()
         version = try reader.text()
         library = try reader.text()
+        let word = try reader.text()
+        guard let found = Confinement(rawValue: word) else {
+            throw WireFault("there is no isolation \(word)")
+        }
+        confinement = found
         config = try reader.text()
         secrets = [:]
         for _ in 0..<(try reader.count(least: 9)) {
