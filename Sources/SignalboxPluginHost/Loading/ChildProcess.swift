@@ -77,7 +77,7 @@ package struct ChildProcess {
         for (index, pipe) in pipes.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, pipe.writer, Int32(index + 1))
         }
-        if isScrubbed { linux_spawn_close_from(&actions, Int32(pipes.count + 1)) }
+        if isScrubbed { linux_spawn_close_from(&actions, Int32(pipes.count) + 1) }
         var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for argument in argv { free(argument) } }
         // Only the crash itself matters, so it needs no backtrace.

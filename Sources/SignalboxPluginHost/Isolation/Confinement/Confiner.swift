@@ -12,6 +12,9 @@ public enum Confiner {
     /// Threads of a sandbox.
     private static let threadsMax: UInt64 = 1_024
 
+    /// The version of Landlock that the kernel offers, or 0.
+    package static var landlockVersion: Int { Int(landlock_version()) }
+
     private struct State {
         var confinement: Confinement?
         var refusal: String?
@@ -84,7 +87,9 @@ public enum Confiner {
             if status != 0 { return words("to drop its capabilities", status) }
         }
         // The runtime's backtraces are made by another process, which must look into this one.
-        let isTraced = !isSandbox && (getenv("SWIFT_BACKTRACE").map { strstr($0, "enable=no") == nil } ?? false)
+        let isTraced =
+            !isSandbox
+            && (getenv("SWIFT_BACKTRACE").map { strstr($0, "enable=no") == nil } ?? false)
         if plan.has(.dumps), !isTraced { _ = confine_dumps() }
         if isSandbox, plan.has(.seccomp) {
             let status = seccomp_enter()

@@ -41,7 +41,8 @@ extension IsolatedInstance {
         guard isWanted else { return give(up: child, PluginFault(.stopping, "it is stopping")) }
         let message = CreateMessage(
             name: name, program: program.name, version: program.version, library: library.path,
-            confinement: plan.confinement, config: config, secrets: secrets.all, logLevels: logLevels,
+            confinement: plan.confinement, config: config, secrets: secrets.all,
+            logLevels: logLevels,
             asksForTime: !services.hasSystemClock, workers: UInt32(max(4, SystemThread.cores + 2)))
         let made: Result<WireResult<LibraryFacts>, PluginFault> = ask(
             child, .create, "create()"

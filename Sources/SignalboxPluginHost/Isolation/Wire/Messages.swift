@@ -60,7 +60,9 @@ struct CreateMessage: WireValue {
 
     func write(to writer: WireWriter) {
         writer.put(Wire.version)
-        for text in [name, program, version, library, confinement.rawValue, config] { writer.put(text) }
+        for text in [name, program, version, library, confinement.rawValue, config] {
+            writer.put(text)
+        }
         writer.put(UInt32(secrets.count))
         for (name, secret) in secrets.sorted(by: { $0.key < $1.key }) {
             writer.put(name)
