@@ -32,14 +32,24 @@ static inline int confine_files(uint64_t most) { return confine_limit(RLIMIT_NOF
 /* Counts the threads and processes of a user, so it means something in a user namespace of its own. */
 static inline int confine_threads(uint64_t most) { return confine_limit(RLIMIT_NPROC, most); }
 
-/* Drops all capabilities, for good. */
-static inline int confine_capabilities(void) {
-  for (int number = 0; number < 64; number++) (void)prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
-  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+/* Drops all capabilities, or those that lead around the rules for memory of other processes and of the kernel. For
+ * good: no program that is started later has more than its parent, thanks to no_new_privs. */
+static inline int confine_capabilities(int all) {
+  static const int looking[] = {16 /* SYS_MODULE */, 17 /* SYS_RAWIO */, 19 /* SYS_PTRACE */, 21 /* SYS_ADMIN */, 38 /* PERFMON */, 39 /* BPF */};
   struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
-  struct __user_cap_data_struct none[2];
-  memset(none, 0, sizeof none);
-  return syscall(SYS_capset, &head, none) ? errno : 0;
+  struct __user_cap_data_struct now[2];
+  memset(now, 0, sizeof now);
+  if (syscall(SYS_capget, &head, now)) return errno;
+  /* Where capset() is forbidden there is often nothing to drop. */
+  if (!now[0].permitted && !now[1].permitted) return 0;
+  if (all) memset(now, 0, sizeof now);
+  for (size_t k = 0; k < sizeof looking / sizeof *looking; k++) {
+    unsigned keep = ~(1u << looking[k] % 32);
+    struct __user_cap_data_struct *half = now + looking[k] / 32;
+    half->permitted &= keep, half->effective &= keep, half->inheritable &= keep;
+  }
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  return syscall(SYS_capset, &head, now) ? errno : 0;
 }
 
 /* ---- Namespaces ---- */

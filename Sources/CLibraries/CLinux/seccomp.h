@@ -67,8 +67,8 @@ static const struct { uint32_t call, argument, value; } seccomp_narrow[] = {
     {SYS_ioctl, 1, FIONREAD}, {SYS_ioctl, 1, FIONBIO}, {SYS_ioctl, 1, FIOCLEX},
     {SYS_prctl, 0, PR_SET_NAME}, {SYS_prctl, 0, PR_GET_NAME}, {SYS_prctl, 0, PR_GET_DUMPABLE},
     {SYS_prctl, 0, PR_GET_NO_NEW_PRIVS}, {SYS_prctl, 0, 0x53564d41 /* PR_SET_VMA */},
-    /* Of this thread, not of the gateway. */
-    {SYS_prlimit64, 0, 0}, {SYS_setpriority, 1, 0},
+    /* Of this process, not of the gateway. */
+    {SYS_prlimit64, 0, 0},
 };
 
 struct seccomp_program {
@@ -133,6 +133,8 @@ static inline int seccomp_enter(void) {
   seccomp_add(&p, BPF_JMP | BPF_JSET | BPF_K, 0x00010000, 0, 1);
   seccomp_end(&p, SECCOMP_RET_ALLOW);
   seccomp_end(&p, SECCOMP_RET_ERRNO | EPERM);
+  /* Nobody needs it, and libdispatch complains where it fails: it does nothing. */
+  seccomp_if(&p, SYS_setpriority, SECCOMP_RET_ERRNO | 0);
   seccomp_if(&p, 435 /* clone3 */, SECCOMP_RET_ERRNO | ENOSYS);
   /* Libraries try calls that are newer than this list, and do without them if there are none. */
   seccomp_add(&p, BPF_JMP | BPF_JGE | BPF_K, 462, 0, 1);

@@ -97,7 +97,7 @@ static int attempt(const char *what, const char *target) {
     snprintf(to.sun_path + skip, sizeof to.sun_path - skip, "%s", target);
     return dial((struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + skip + strlen(target)));
   }
-  if (!strcmp(what, "exec")) return execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+  if (!strcmp(what, "exec")) return execl("/bin/sh", "sh", "-c", "exit 7", NULL), 0;
   if (!strcmp(what, "fork")) return multiply();
   if (!strcmp(what, "kill")) return kill(gateway, 0) == 0;
   if (!strcmp(what, "limit")) return prlimit(gateway, RLIMIT_CORE, NULL, &limit) == 0 && prlimit(gateway, RLIMIT_CORE, &limit, NULL) == 0;

@@ -13,11 +13,11 @@ package enum Protection: String, CaseIterable, Sendable {
     /// What the gateway does when it starts the process.
     case environment, descriptors
     /// What the process does to itself, for every confinement.
-    case limits, privileges, dumps
+    case limits, privileges, capabilities, dumps
     /// Landlock; without a sandbox it only keeps the process from looking into others.
     case landlock
     /// What only a sandbox has.
-    case namespaces, capabilities, seccomp
+    case namespaces, seccomp
 }
 
 /// What the gateway tells a process of itself, on standard input, before any thread of it runs.

@@ -82,9 +82,9 @@ public enum Confiner {
             let status = isSandbox ? LandlockRules.enterSandbox(plan) : LandlockRules.enterProcess()
             if isSandbox, status != 0 { return words("Landlock (Linux 5.13)", status) }
         }
-        if isSandbox, plan.has(.capabilities) {
-            let status = confine_capabilities()
-            if status != 0 { return words("to drop its capabilities", status) }
+        if plan.has(.capabilities) {
+            let status = confine_capabilities(isSandbox ? 1 : 0)
+            if isSandbox, status != 0 { return words("to drop its capabilities", status) }
         }
         // The runtime's backtraces are made by another process, which must look into this one.
         let isTraced =
