@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <signalbox/plugin.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -72,6 +74,31 @@ static int multiply(void) {
   return made > 0;
 }
 
+static int open_many(int most) {
+  int last = 0;
+  for (int k = 0; k < most && last >= 0; k++) last = open("/dev/null", O_RDONLY);
+  return last >= 0;
+}
+static void *wait_here(void *lock) {
+  pthread_mutex_lock(lock);
+  pthread_mutex_unlock(lock);
+  return NULL;
+}
+static int start_many(int most) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_attr_t small;
+  pthread_t thread;
+  int status = 0;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 64 << 10);
+  pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+  pthread_mutex_lock(&lock);
+  for (int k = 0; k < most && !status; k++) status = pthread_create(&thread, &small, wait_here, &lock);
+  pthread_mutex_unlock(&lock);
+  errno = status;
+  return !status;
+}
+
 /* Returns 1 if it worked, else 0 and errno. */
 static int attempt(const char *what, const char *target) {
   pid_t gateway = getppid();
@@ -102,6 +129,10 @@ static int attempt(const char *what, const char *target) {
   if (!strcmp(what, "kill")) return kill(gateway, 0) == 0;
   if (!strcmp(what, "limit")) return prlimit(gateway, RLIMIT_CORE, NULL, &limit) == 0 && prlimit(gateway, RLIMIT_CORE, &limit, NULL) == 0;
   if (!strcmp(what, "owner")) return pipe(pipe_ends) == 0 && fcntl(pipe_ends[0], F_SETOWN, gateway) == 0;
+  if (!strcmp(what, "files")) return open_many(300);
+  if (!strcmp(what, "threads")) return start_many(1100);
+  if (!strcmp(what, "dump")) return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+  if (!strcmp(what, "gain")) return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0;
   if (!strcmp(what, "descriptor")) return write(atoi(target), "x", 1) == 1;
   if (!strcmp(what, "variable")) return getenv(target) != NULL;
   return 0;
