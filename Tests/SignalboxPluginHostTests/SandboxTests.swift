@@ -64,7 +64,7 @@ struct SandboxTests {
                 name: "descriptor", target: "DESCRIPTOR", sandbox: [.descriptors],
                 process: [.descriptors]),
             .init(
-                name: "variable", target: "HOSTILE_SECRET", sandbox: [.environment],
+                name: "variable", target: "VARIABLE", sandbox: [.environment],
                 process: [.environment]),
         ] + (isRoot ? [] : [.init(name: "threads", sandbox: [.limits])])
 
@@ -104,8 +104,8 @@ struct SandboxTests {
     }
 
     @Test(arguments: [
-        (Confinement.process, "variable none, environ 0, descriptor 0, passwd 1"),
-        (.sandbox, "variable none, environ 0, descriptor 0, passwd 0"),
+        (Confinement.process, "variable 0, environ 0, descriptor 0, passwd 1"),
+        (.sandbox, "variable 0, environ 0, descriptor 0, passwd 0"),
     ])
     func `to describe it gives it no more`(confinement: Confinement, words: String) async throws {
         let prey = try await Prey()
@@ -118,7 +118,7 @@ struct SandboxTests {
         let open = try IsolatedLibrary.inspect(
             prey.library, confinement: confinement, options: options)
         #expect(
-            open.descriptor.summary == "variable hunter2, environ 1, descriptor 1, passwd 1")
+            open.descriptor.summary == "variable 1, environ 1, descriptor 1, passwd 1")
     }
 
     @Test func `a file that its config names can be read`() async throws {
@@ -148,12 +148,25 @@ private final class Prey {
     private let folder: URL
     private let memory: UnsafeMutablePointer<CChar>
     private let pipe: [Int32]
+    private let inherited: Int32
     private let tcp: Int32
     private let unix: Int32
     private let abstract: Int32
     private var port: UInt16 = 0
 
-    static let built = Task.detached { try await PluginRig.compileFixture("Isolation/hostile.c") }
+    /// A variable of this process that is none of a plugin's business. (To set one would disturb other tests.)
+    static let variable: String = {
+        let wanted = RunnerEnvironment.entries.map { $0.prefix { $0 != "=" } }
+        return RunnerEnvironment.all.map { $0.prefix { $0 != "=" } }
+            .first { !wanted.contains($0) }.map(String.init) ?? ""
+    }()
+
+    static let built = Task.detached {
+        let file = PluginRig.root.appending(path: "Tests/Fixtures/Isolation/hostile.c")
+        let source = try String(contentsOf: file, encoding: .utf8)
+        return try await PluginRig.compile(
+            source.replacingOccurrences(of: "@VARIABLE@", with: variable))
+    }
 
     init() async throws {
         library = try await Self.built.value
@@ -164,11 +177,10 @@ private final class Prey {
             path: "gateway.yaml")
         try "version: 1".write(to: beside, atomically: true, encoding: .utf8)
         memory = strdup("hunter2")
-        setenv("HOSTILE_SECRET", "hunter2", 1)
         var ends: [Int32] = [0, 0]
         _ = Glibc.pipe(&ends)
         // It stays open in programs that are started.
-        dup2(ends[1], 100)
+        inherited = fcntl(ends[1], F_DUPFD, 200)
         pipe = ends
         tcp = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -205,9 +217,8 @@ private final class Prey {
     }
 
     deinit {
-        for file in pipe + [100, tcp, unix, abstract] { close(file) }
+        for file in pipe + [inherited, tcp, unix, abstract] { close(file) }
         free(memory)
-        unsetenv("HOSTILE_SECRET")
     }
 
     private func target(_ word: String) -> String {
@@ -219,7 +230,8 @@ private final class Prey {
         case "PORT": "\(port)"
         case "SOCKET": folder.appending(path: "s").path
         case "ABSTRACT": folder.lastPathComponent
-        case "DESCRIPTOR": "100"
+        case "DESCRIPTOR": "\(inherited)"
+        case "VARIABLE": Self.variable
         default: word
         }
     }

@@ -190,9 +190,10 @@ static const sbx_plugin plugin = {sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *h, sbx_error *e) {
   (void)h, (void)e;
   char path[64];
-  const char *secret = getenv("HOSTILE_SECRET");
+  int inherited = 0;
+  for (int number = 200; number < 300; number++) inherited |= fcntl(number, F_GETFD) >= 0;
   snprintf(path, sizeof path, "/proc/%d/environ", getppid());
-  snprintf(summary, sizeof summary, "variable %s, environ %d, descriptor %d, passwd %d", secret ? secret : "none",
-           read_file(path, O_RDONLY), fcntl(100, F_GETFD) >= 0, read_file("/etc/passwd", O_RDONLY));
+  snprintf(summary, sizeof summary, "variable %d, environ %d, descriptor %d, passwd %d", getenv("@VARIABLE@") != NULL,
+           read_file(path, O_RDONLY), inherited, read_file("/etc/passwd", O_RDONLY));
   return &plugin;
 }
