@@ -76,24 +76,67 @@ import Testing
             config: { Self.config($0, hello: hello) },
             prepare: { simulators, _ in try await Self.build(hello, simulators) })
         for number in 0..<20 {
-            let event = """
-                {"specversion":"1.0","id":"\(number)","source":"/shop","type":"order.sent","data":{"text":"On its way",
-                 "devices":[{"token":"i\(number)","platform":"ios"},{"token":"w\(number)","platform":"web"}]}}
-                """
-            let answer = try await rig.client.patient(
-                RESTCall(
-                    method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/in/shop",
-                    headers: [
-                        Attribute(Self.bearer.0, Self.bearer.1),
-                        Attribute("content-type", "application/cloudevents+json"),
-                    ], body: Array(event.utf8)))
-            #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+            try await Self.post(
+                rig, "\(number)",
+                #"{"token":"i\#(number)","platform":"ios"},{"token":"w\#(number)","platform":"web"}"#
+            )
         }
         let apple = await rig.simulators.apns.wait(for: 20, timeoutMs: 120_000)
         #expect(Set(apple.map(\.token)) == Set((0..<20).map { "i\($0)" }))
         let hellos = await rig.simulators.provider.wait(for: 20, timeoutMs: 120_000)
         #expect(hellos.count == 20 && hellos.allSatisfy { $0.path == "/hello" })
         #expect(!rig.log.all.contains { $0.hasPrefix("error") || $0.hasPrefix("warning") })
+        await rig.end()
+    }
+
+    static func post(_ rig: GatewayRig, _ id: String, _ devices: String) async throws {
+        let event = """
+            {"specversion":"1.0","id":"\(id)","source":"/shop","type":"order.sent",
+             "data":{"text":"On its way","devices":[\(devices)]}}
+            """
+        let answer = try await rig.client.patient(
+            RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/in/shop",
+                headers: [
+                    Attribute(bearer.0, bearer.1),
+                    Attribute("content-type", "application/cloudevents+json"),
+                ], body: Array(event.utf8)))
+        #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+    }
+
+    @Test func `a plugin with connections of its own reaches nobody, and everybody says why`()
+        async throws
+    {
+        try await RustRig.plugins()
+        let hello = try Workshop.folder().appending(path: "libHello.so").path
+        let rig = try await GatewayRig(
+            config: { simulators in
+                Self.config(simulators, hello: hello)
+                    .replacing("web: hello }", with: "web: hello, email: mail }")
+                    .replacing(
+                        "routes:",
+                        with: """
+                              mail:
+                                library: SMTP
+                                isolation: sandbox
+                                config: { host: 127.0.0.1, from: box@example.com }
+                            routes:
+                            """)
+            },
+            prepare: { simulators, _ in try await Self.build(hello, simulators) })
+        let warning = rig.log.all.first { $0.contains("sandbox-has-no-sockets") }
+        #expect(
+            warning?.contains("plugin \"mail\" seems to have connections of its own") == true,
+            "\(rig.log.all)")
+        try await Self.post(rig, "1", #"{"token":"ann@example.com","platform":"email"}"#)
+        let patience = ContinuousClock.now + .seconds(60)
+        func isSaid() -> Bool {
+            rig.log.all.contains {
+                $0.contains("forbidden by the system, or by isolation: sandbox")
+            }
+        }
+        while !isSaid(), ContinuousClock.now < patience { await Task.yield() }
+        #expect(isSaid(), "\(rig.log.all)")
         await rig.end()
     }
 

@@ -14,7 +14,7 @@ enum LandlockRules {
         "/dev/random", "/dev/urandom",
     ]
 
-    private static let read = 1 << 2 | 1 << 3 as UInt64
+    private static let read: UInt64 = LL_READ_FILE | LL_READ_DIR
 
     /// Takes nothing away but to look into processes that are not its own children, and to send them signals.
     ///
@@ -23,7 +23,7 @@ enum LandlockRules {
         let version = landlock_version()
         // The first version forbids to move files between folders, whatever the rules are.
         guard version >= 2 else { return ENOSYS }
-        let rights: UInt64 = 1 << 11 | 1 << 13
+        let rights: UInt64 = LL_MAKE_BLOCK | LL_REFER
         let set = landlock_begin(rights, 0, landlock_signals(version))
         guard set >= 0 else { return errno }
         let status = landlock_allow(set, "/", rights)
@@ -44,10 +44,10 @@ enum LandlockRules {
             if failed != 0 { status = failed }
         }
         for path in folders + files { allow(path) }
-        allow("/dev/null", read | 1 << 1)
+        allow("/dev/null", read | LL_WRITE_FILE)
         // libdispatch reads /proc/THREAD/stat of its threads, and traps if it cannot. What is secret there is kept by
         // the rule that nobody looks out of a domain.
-        allow("/proc", 1 << 2)
+        allow("/proc", LL_READ_FILE)
         for path in plan.files { allow(path) }
         // Not the folders as a whole: gateway.yaml and secrets may lie beside a library.
         for path in libraries(plan.library) { allow(path) }
