@@ -53,7 +53,7 @@ package-test: deb tarball
 
 # The tests run a debug build; the demo at their end shows that the optimised one, which users run, works too.
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
-HEAVY = AnyText|PrometheusTests|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire|PageTests
+HEAVY = AnyText|PrometheusTests|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Sandbox|Wire|PageTests
 # Those with servers of other projects and the programs of a fleet go last.
 DATABASE = Postgres|Fleet|StoreCopy|Balancer|DatabaseOutage|NATS|Kafka|Synapse
 test: setup lint

@@ -39,6 +39,7 @@ static const char *words_for(int error) {
     case ENETUNREACH: case EHOSTUNREACH: return "no route";
     case ECONNRESET: return "connection reset";
     case EMFILE: case ENFILE: return "too many open files";
+    case EPERM: return "forbidden by the system, or by isolation: sandbox";
     default: return "connection failed";
   }
 }

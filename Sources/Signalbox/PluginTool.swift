@@ -59,6 +59,10 @@ public struct PluginTool: Sendable {
         return schema.json.text
     }
 
+    /// Confines this process, as the gateway that started it says; call it before anything else in a program that
+    /// runs or describes plugins for a gateway.
+    public static func confine() { Confiner.enter() }
+
     /// Runs an isolated plugin in this process until its gateway ends.
     public static func runIsolated() async { await IsolatedRunner.run() }
 

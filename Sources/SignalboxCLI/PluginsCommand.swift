@@ -15,6 +15,9 @@ struct PluginsCommand: AsyncParsableCommand {
     /// Runs this program again to inspect a library, so that a crash does not end this process.
     static let inspection = ["/proc/self/exe", "plugins", "describe"]
 
+    /// Commands that run a plugin's code for a gateway.
+    static let confined = [["plugins", "run-isolated"], ["plugins", "describe"]]
+
     /// `signalbox plugins list`.
     struct ListCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -73,7 +76,7 @@ struct PluginsCommand: AsyncParsableCommand {
         }
     }
 
-    /// The process of a plugin with `isolation: process` runs this.
+    /// The process of a plugin with `isolation: process` or `sandbox` runs this.
     struct RunIsolatedCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "run-isolated",

@@ -2,6 +2,7 @@ import ArgumentParser
 import CAllocator
 import Dispatch
 import Glibc
+import Signalbox
 import SignalboxConformance
 
 /// The entry point.
@@ -13,6 +14,10 @@ enum Program {
         if CommandLine.arguments.dropFirst().elementsEqual(PluginsCheckCommand.examination[1...]) {
             PluginCheck.examine()
             return
+        }
+        // Before any other thread: a plugin will run here.
+        if PluginsCommand.confined.contains(Array(CommandLine.arguments.dropFirst().prefix(2))) {
+            PluginTool.confine()
         }
         Task.detached {
             await SignalboxCommand.main()

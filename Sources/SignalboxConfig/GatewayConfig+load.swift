@@ -293,7 +293,8 @@ extension GatewayConfig {
                     isLibrarySecret: library?.value.isSecret == true,
                     libraryPosition: library?.value.position ?? entry.keyPosition,
                     sha256: digest(map),
-                    isIsolated: map.word("isolation", of: ["none", "process"]) == "process",
+                    isolation: map.word("isolation", of: Isolation.allCases.map(\.rawValue))
+                        .flatMap { Isolation(rawValue: $0) } ?? .none,
                     isolationPosition: map["isolation"]?.position ?? entry.keyPosition,
                     dedupeMs: map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax),
                     config: map["config"]))

@@ -85,6 +85,16 @@ public struct TLSSettings: Sendable {
     public var position: SourcePosition
 }
 
+/// Where a plugin's code runs.
+public enum Isolation: String, Sendable, CaseIterable {
+    /// In the gateway's process.
+    case none
+    /// In its own process.
+    case process
+    /// In its own process, which can do little.
+    case sandbox
+}
+
 /// One entry of `plugins:`.
 public struct PluginSettings: Sendable {
     /// The instance's name.
@@ -99,8 +109,10 @@ public struct PluginSettings: Sendable {
     public var libraryPosition: SourcePosition
     /// The SHA-256 that the library's file must have, in hexadecimal; nil: any.
     public var sha256: String?
+    /// Where its code runs.
+    public var isolation: Isolation
     /// Whether its code runs in its own process.
-    public var isIsolated: Bool
+    public var isIsolated: Bool { isolation != .none }
     /// The position of `isolation`.
     public var isolationPosition: SourcePosition
     /// How long the dedupe keys of its events are remembered, in milliseconds, whatever the plugin says;

@@ -9,8 +9,10 @@ import Testing
 /// Bundled plugins in separate processes that a test can kill in the middle of a call.
 final class Saboteur: Sendable {
     let folder: URL
+    let isolation: String
 
-    init() throws {
+    init(isolation: String = "process") throws {
+        self.isolation = isolation
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
@@ -41,7 +43,7 @@ final class Saboteur: Sendable {
     func plugins(
         _ simulators: Simulators, _ names: [String] = ["Zendesk", "APNs"]
     ) async throws -> String {
-        Self.plugins(simulators, try await libraries(names))
+        plugins(simulators, try await libraries(names))
     }
 
     /// The library files of the saboteurs.
@@ -51,15 +53,15 @@ final class Saboteur: Sendable {
         return libraries
     }
 
-    static func plugins(_ simulators: Simulators, _ libraries: [String: String]) -> String {
+    func plugins(_ simulators: Simulators, _ libraries: [String: String]) -> String {
         var text = GatewayRig.plugins(simulators)
         for name in ["Zendesk", "APNs", "FCM"] {
             let library = libraries[name] ?? name
-            let isolated = "library: \(library), isolation: process"
+            let isolated = "library: \(library), isolation: \(isolation)"
             text = text.replacingOccurrences(of: "library: \(name),", with: "\(isolated),")
                 .replacingOccurrences(
                     of: "library: \(name)\n",
-                    with: "library: \(library)\n    isolation: process\n")
+                    with: "library: \(library)\n    isolation: \(isolation)\n")
         }
         return text
     }
@@ -82,7 +84,7 @@ extension GatewayRig {
                 change(&options.isolation)
             },
             config: { simulators in
-                Saboteur.plugins(simulators, libraries) + "\n" + GatewayRig.routes
+                saboteur.plugins(simulators, libraries) + "\n" + GatewayRig.routes
             })
     }
 

@@ -8,7 +8,7 @@ import SignalboxPluginHost
 import SignalboxSimulators
 import Testing
 
-/// `isolation: process`, from webhook to push.
+/// `isolation: process` and `sandbox`, from webhook to push.
 @Suite struct IsolationTests {
     /// The content of pushes, without the parts that differ each time.
     static func words(_ pushes: [ReceivedPush]) -> [String] {
@@ -26,10 +26,11 @@ import Testing
         async throws
     {
         var found: [[String]] = []
-        for isIsolated in [false, true] {
+        for isolation in ["none", "process", "sandbox"] {
             let rig =
-                isIsolated
-                ? try await GatewayRig(try Saboteur(), plugins: []) : try await GatewayRig()
+                isolation == "none"
+                ? try await GatewayRig()
+                : try await GatewayRig(try Saboteur(isolation: isolation), plugins: [])
             for number in 0..<20 {
                 let devices = (0..<5).flatMap {
                     [("ios", "i\(number)-\($0)"), ("android", "a\(number)-\($0)")]
@@ -50,6 +51,7 @@ import Testing
             await rig.simulators.shutdown()
         }
         #expect(found[0] == found[1])
+        #expect(found[0] == found[2])
         #expect(found[0].count == 201)
     }
 

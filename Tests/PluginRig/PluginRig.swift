@@ -35,17 +35,22 @@ package enum PluginRig {
     package static func isolated(
         _ library: String, config: JSONValue = .object([]), secrets: [String: [UInt8]] = [:],
         name: String = "test", sha256: String? = nil, services: RigServices,
+        confinement: Confinement = .process, files: [String] = [],
         change: (inout IsolationOptions) -> Void = { _ in }
     ) async throws -> IsolatedInstance {
         var options = IsolationOptions()
         options.runner = try runner()
         change(&options)
-        let code = try IsolatedLibrary.inspect(library, options: options, sha256: sha256)
+        let given = ConfigValue(
+            .null, at: SourcePosition(file: "test.yaml", line: 1, column: 1))
+        let code = try IsolatedLibrary.inspect(
+            library, confinement: confinement, options: options, sha256: sha256)
+        var checked = CheckedConfig(
+            json: config, secrets: secrets.mapValues { PluginSecret(bytes: $0) })
+        checked.files = files.map { NamedFile(key: "config.file", path: $0, value: given) }
         let instance = try await IsolatedInstance.create(
-            name: name, library: code.descriptor,
-            config: CheckedConfig(
-                json: config, secrets: secrets.mapValues { PluginSecret(bytes: $0) }),
-            version: "test", options: options, services: services)
+            name: name, library: code.descriptor, config: checked, version: "test",
+            confinement: confinement, options: options, services: services)
         do {
             try await instance.start()
         } catch {

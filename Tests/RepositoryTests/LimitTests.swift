@@ -186,6 +186,11 @@ import Testing
         ("log lines that wait for their reader", ["bytesMax = 4 << 20"]),
         ("series of a metric", ["seriesMax: Int { 10_000 }"]),
         ("metric series of plugins", ["seriesMax = 20_000", "seriesMax = 1_000"]),
+        (
+            "open files of a plugin's process",
+            ["filesMax: UInt64 = 4_096", "sandboxFilesMax: UInt64 = 256"]
+        ),
+        ("threads of a sandbox", ["threadsMax: UInt64 = 1_024"]),
         ("configuration file, secret file", ["fileBytesMax = 1 << 20"]),
     ]
 

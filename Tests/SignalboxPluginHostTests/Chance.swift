@@ -193,7 +193,7 @@ struct Chance {
         }
         return CreateMessage(
             name: text(), program: text(), version: text(), library: text(),
-            sha256: maybe { $0.text() }, config: text(),
+            sha256: maybe { $0.text() }, confinement: flag() ? .process : .sandbox, config: text(),
             secrets: secrets, logLevels: UInt32(below(32)), asksForTime: flag(),
             workers: UInt32(below(99)))
     }

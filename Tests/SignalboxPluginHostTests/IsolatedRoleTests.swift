@@ -12,23 +12,28 @@ import Testing
         try await PluginRig.compileFixture("Isolation/everything.c")
     }
 
+    /// Where a plugin may run: in this process, in its own, in a sandbox.
+    static let places: [Confinement?] = [nil, .process, .sandbox]
+
     /// An instance with its roles, in this process or its own.
     struct Hosted {
         let instance: any HostedInstance
         let roles: PluginRoles
         let services: RigServices
 
-        init(_ isIsolated: Bool, _ services: RigServices) async throws {
+        init(_ place: Confinement?, _ services: RigServices) async throws {
             self.services = services
             let library = try await IsolatedRoleTests.library.value
             let secrets = ["key": Array("opener".utf8)]
             let config = try JSONValue.parse(#"{"key":"key"}"#)
-            instance =
-                isIsolated
-                ? try await PluginRig.isolated(
-                    library, config: config, secrets: secrets, services: services)
-                : try await PluginRig.instance(
+            if let place {
+                instance = try await PluginRig.isolated(
+                    library, config: config, secrets: secrets, services: services,
+                    confinement: place)
+            } else {
+                instance = try await PluginRig.instance(
                     of: library, config: config, secrets: secrets, services: services)
+            }
             roles = try await instance.roles(limits: Limits())
         }
     }
@@ -39,12 +44,13 @@ import Testing
         _ body: (Hosted) async throws -> String
     ) async throws {
         var found: [String] = []
-        for isIsolated in [false, true] {
-            let hosted = try await Hosted(isIsolated, services())
+        for place in Self.places {
+            let hosted = try await Hosted(place, services())
             found.append(try await body(hosted) + "\n\(hosted.services.faults)")
             #expect(await hosted.instance.stop(deadlineMs: 5_000))
         }
         #expect(found[0] == found[1])
+        #expect(found[0] == found[2])
     }
 
     static func words(_ value: some Any) -> String {

@@ -122,4 +122,26 @@ import Testing
         #expect(
             late?.message.contains("not the one in gateway.yaml") == true, "\(late?.message ?? "")")
     }
+
+    @Test
+    func `a sandbox loads the file with the digest alone, and only if nobody else can change it`()
+        async throws
+    {
+        let (top, file) = try await Self.plugin()
+        let digest = try Self.digest(file)
+        let instance = try await PluginRig.isolated(
+            file, sha256: digest, services: RigServices(), confinement: .sandbox)
+        #expect(await instance.stop(deadlineMs: 5_000))
+        func fault(_ sha256: String) async throws -> LoadFault {
+            try #require(
+                await #expect(throws: LoadFault.self) {
+                    try await PluginRig.isolated(
+                        file, sha256: sha256, services: RigServices(), confinement: .sandbox)
+                })
+        }
+        #expect(
+            try await fault(String(repeating: "0", count: 64)).code == "plugin-other-digest")
+        chmod(top, 0o777)
+        #expect(try await fault(digest).code == "plugin-file-unsafe")
+    }
 }

@@ -39,7 +39,7 @@ struct CheckRule: Sendable {
     }
 
     /// All rules. `check`, a start and a reload apply the same ones.
-    static let all = listeners + stores + people + routes + unused
+    static let all = listeners + stores + people + routes + isolated + unused
 }
 
 /// What rules look at: the configuration as far as it could be read, and its plugins.

@@ -40,7 +40,7 @@ struct PluginCheck {
     private(set) var plugins: [CheckedPlugin] = []
     private(set) var diagnostics: [Diagnostic] = []
     private var libraries: [String: PluginLibrary] = [:]
-    private var isolated: [String: IsolatedLibrary] = [:]
+    private var isolated: [Isolation: [String: IsolatedLibrary]] = [:]
     private let searchPath: PluginSearchPath
     private let linked: [String: PluginLibrary]
     private let isolation: IsolationOptions
@@ -63,7 +63,11 @@ struct PluginCheck {
                     settings.library, with: "(the value of a variable or file)")
                 : error.message
             diagnostics.append(
-                Diagnostic(error.code, at: settings.libraryPosition, "\(owner): \(words)"))
+                Diagnostic(
+                    error.code,
+                    at: error.code == "plugin-no-sandbox"
+                        ? settings.isolationPosition : settings.libraryPosition,
+                    "\(owner): \(words)"))
         }
     }
 
@@ -89,10 +93,11 @@ struct PluginCheck {
         // Two instances of one library share it.
         if settings.isIsolated {
             let key = "\(path)\0\(settings.sha256 ?? "")"
-            if let known = isolated[key] { return .isolated(known) }
+            if let known = isolated[settings.isolation]?[key] { return .isolated(known) }
             let library = try IsolatedLibrary.inspect(
-                path, options: isolation, sha256: settings.sha256)
-            isolated[key] = library
+                path, confinement: settings.isolation == .sandbox ? .sandbox : .process,
+                options: isolation, sha256: settings.sha256)
+            isolated[settings.isolation, default: [:]][key] = library
             return .isolated(library)
         }
         let key = "\(path)\0\(settings.sha256 ?? "")"

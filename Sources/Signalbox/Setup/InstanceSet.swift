@@ -73,8 +73,8 @@ struct InstanceSet: Sendable {
         case .isolated(let library):
             try await IsolatedInstance.create(
                 name: plugin.name, library: library.descriptor, config: plugin.config,
-                program: program.name, version: program.version, options: program.isolation,
-                services: services)
+                program: program.name, version: program.version,
+                confinement: library.confinement, options: program.isolation, services: services)
         }
     }
 

@@ -84,7 +84,9 @@ extension ConfigSection {
                 "audit",
                 "a file in which [changes](changing.md#audit) are recorded, relative to gateway.yaml",
                 "the log", .text),
-            .init("limits", "bounds of the listeners and of events, see below", "see below", .section(limits)),
+            .init(
+                "limits", "bounds of the listeners and of events, see below", "see below",
+                .section(limits)),
         ])
 
     static let limits = ConfigSection(

@@ -9,8 +9,8 @@ extension ConfigSection {
                 .text),
             .init(
                 "isolation",
-                "`none`: in the gateway's process; `process`: in its own process",
-                "`none`", .word(["none", "process"])),
+                "where its code runs: `none`, `process` or `sandbox`, see below",
+                "`none`", .word(["none", "process", "sandbox"])),
             .init(
                 "dedupe",
                 "how long event keys of this instance are remembered, up to `7d`; `0s`: never",

@@ -33,6 +33,9 @@ package struct ChildProcess {
     /// Variables in addition to those of this process; these take precedence.
     package var environment: [String: String] = [:]
 
+    /// Gets what a plugin's process gets, and nothing else: of the variables, and of the descriptors from 4 on.
+    package var isScrubbed = false
+
     /// Prepares a call; `arguments[0]` is the program's path.
     package init(_ arguments: [String]) { self.arguments = arguments }
 
@@ -74,18 +77,16 @@ package struct ChildProcess {
         for (index, pipe) in pipes.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, pipe.writer, Int32(index + 1))
         }
+        if isScrubbed { linux_spawn_close_from(&actions, Int32(pipes.count) + 1) }
         var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for argument in argv { free(argument) } }
         // Only the crash itself matters, so it needs no backtrace.
         var given = ["SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 }
-        var next = environ
-        while let entry = next.pointee {
-            let parts = String(cString: entry).split(
-                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for entry in isScrubbed ? RunnerEnvironment.entries : RunnerEnvironment.all {
+            let parts = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             if parts.count == 2, given[String(parts[0])] == nil {
                 given[String(parts[0])] = String(parts[1])
             }
-            next += 1
         }
         var variables: [UnsafeMutablePointer<CChar>?] =
             given.map { strdup("\($0.key)=\($0.value)") } + [nil]

@@ -75,6 +75,17 @@ struct PluginFile: ~Copyable {
         return facts
     }
 
+    /// Throws unless the file has the digest that it must have.
+    func checkDigest() throws(LoadFault) { try check(FileDigest.sha256(of: file)) }
+
+    private func check(_ found: String?) throws(LoadFault) {
+        guard let sha256, found != sha256 else { return }
+        throw LoadFault(
+            "plugin-other-digest",
+            "\(path) has the SHA-256 \(found ?? "of no file"), and not the one in gateway.yaml: if the file "
+                + "is meant, write this one there")
+    }
+
     /// A sealed copy in memory of the part that the loader maps; of all of it, if its digest is asked for.
     func copy() throws(LoadFault) -> MemoryFile {
         let name = path.split(separator: "/").last.map(String.init) ?? "plugin"
@@ -96,12 +107,7 @@ struct PluginFile: ~Copyable {
                 "\(path) is being written to; write the new file beside it and rename it (mv)")
         }
         // Of the copy: the file may belong to somebody else.
-        if let sha256, let found = memory.sha256, found != sha256 {
-            throw LoadFault(
-                "plugin-other-digest",
-                "\(path) has the SHA-256 \(found), and not the one in gateway.yaml: if the file is meant, "
-                    + "write this one there")
-        }
+        try check(memory.sha256)
         return memory
     }
 

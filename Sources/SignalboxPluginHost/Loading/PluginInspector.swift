@@ -17,12 +17,15 @@ public enum PluginInspector {
 
     /// Like `inspect`, with the schemas of the options in routes, by role.
     static func look(
-        at file: String, command: [String], sha256: String? = nil, timeoutMs: UInt64 = 10_000
+        at file: String, command: [String], plan: ConfinementPlan = ConfinementPlan(),
+        sha256: String? = nil, timeoutMs: UInt64 = 10_000
     ) -> Result<(descriptor: PluginDescriptor, optionsSchemas: [String: String]), LoadFault> {
         let output: ChildProcess.Output
         do throws(ChildProcess.Fault) {
-            output = try ChildProcess(command + [file] + (sha256.map { [$0] } ?? [])).run(
-                timeoutMs: timeoutMs)
+            var child = ChildProcess(command + [file] + (sha256.map { [$0] } ?? []))
+            child.input = plan.bytes
+            child.isScrubbed = plan.has(.environment)
+            output = try child.run(timeoutMs: timeoutMs)
         } catch {
             return .failure(LoadFault("plugin-not-inspected", "\(file): \(error.message)"))
         }
@@ -41,7 +44,7 @@ public enum PluginInspector {
         }
         for line in output.text.split(separator: "\n") where line.hasPrefix(mark) {
             if let json = try? JSONValue.parse(String(line.dropFirst(mark.count))) {
-                return read(json, file)
+                return read(json, file, plan.confinement)
             }
         }
         return .failure(
@@ -62,6 +65,8 @@ public enum PluginInspector {
                 JSONValue.Member(role, .string(schema))
             }
             members.append(.init("options_schemas", .object(schemas)))
+            let confinement: Confinement = Confiner.isSandbox ? .sandbox : .process
+            members.append(.init("isolation", .string(confinement.rawValue)))
             return mark + JSONValue.object(members).text
         } catch {
             let members: [JSONValue.Member] = [
@@ -86,10 +91,16 @@ public enum PluginInspector {
     }
 
     private static func read(
-        _ json: JSONValue, _ file: String
+        _ json: JSONValue, _ file: String, _ confinement: Confinement
     ) -> Result<(descriptor: PluginDescriptor, optionsSchemas: [String: String]), LoadFault> {
         if let code = json["code"]?.string {
             return .failure(LoadFault(code, json["message"]?.string ?? file))
+        }
+        guard confinement != .sandbox || json["isolation"]?.string == confinement.rawValue else {
+            return .failure(
+                LoadFault(
+                    "plugin-no-sandbox",
+                    "\(file): the runner program has no sandbox: use a signalbox of this version"))
         }
         func texts(_ key: String) -> [String] {
             guard case .array(let items) = json[key] else { return [] }

@@ -58,9 +58,14 @@ public final class PluginLibrary: @unchecked Sendable {
 
     /// Loads a library that is not on the shelf.
     static func load(_ file: borrowing PluginFile) throws(LoadFault) -> PluginLibrary {
+        if let refusal = Confiner.refusal { throw LoadFault("plugin-no-sandbox", refusal) }
         let handlers = SignalHandlers()
         defer { handlers.restore() }
-        let image = try PluginImage.open(copyOf: file)
+        // A sandbox can write nothing, and a copy needs a folder.
+        if Confiner.isSandbox { try file.checkDigest() }
+        let image =
+            try Confiner.isSandbox
+            ? PluginImage.open(file.path) : PluginImage.open(copyOf: file)
         return try accept(try image.ask(), path: file.path)
     }
 

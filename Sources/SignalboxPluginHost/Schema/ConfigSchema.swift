@@ -50,6 +50,12 @@ public struct NamedFile: Sendable {
     public var path: String
     /// The value in gateway.yaml.
     public var value: ConfigValue
+
+    package init(key: String, path: String, value: ConfigValue) {
+        self.key = key
+        self.path = path
+        self.value = value
+    }
 }
 
 /// What a plugin's schema says about its events and its payloads, beside its config.

@@ -23,7 +23,7 @@ public final class IsolatedRunner: Sendable {
 
     /// Serves the gateway that started this process, and ends the process when the gateway is gone.
     public static func run() async {
-        // Even a plugin in an endless loop must not outlive its gateway.
+        // Even a plugin in an endless loop must not outlive its gateway. (In a sandbox it is done already.)
         _ = linux_die_with_parent()
         // Signals from Ctrl-C or a service manager are for the gateway, which ends this process after draining.
         for number in [SIGINT, SIGTERM, SIGHUP, SIGPIPE] { signal(number, SIG_IGN) }
@@ -139,6 +139,12 @@ public final class IsolatedRunner: Sendable {
             peer, logLevels: message.logLevels, asksForTime: message.asksForTime,
             workers: workers)
         let made = await Self.result { () async throws(PluginFault) in
+            if message.confinement == .sandbox, !Confiner.isSandbox {
+                throw PluginFault(
+                    .unsupported,
+                    "its process is no sandbox: the runner program must call PluginTool.confine() first"
+                )
+            }
             let library: PluginLibrary
             do throws(LoadFault) {
                 library = try PluginLibrary.load(message.library, sha256: message.sha256)
@@ -151,6 +157,15 @@ public final class IsolatedRunner: Sendable {
                 config: CheckedConfig(json: config, secrets: message.secrets),
                 program: message.program, version: message.version, services: services)
             let peer = self.peer
+            if !Confiner.lacks.isEmpty {
+                let fields = [Attribute("error", Confiner.lacks.joined(separator: ", "))]
+                peer.tell(.log) {
+                    $0.put(
+                        LogMessage(
+                            level: .info, message: "the sandbox does without namespaces",
+                            fields: fields))
+                }
+            }
             instance.whenCredentialReady { peer.tell(.credentialReady) }
             instance.whenEndpointsChange { peer.tell(.endpointsChanged) }
             self.state.withLock { state in

@@ -16,14 +16,14 @@ final class IsolatedChild: Sendable {
     /// On that thread `onGone` is called when there is nothing more to read, and `onEnd` after all
     /// waiting calls have been told.
     init(
-        command: [String],
+        command: [String], plan: ConfinementPlan,
         handle:
             @escaping @Sendable (IsolatedChild, WireMethod, WireFrame)
             throws(WireFault) -> Void,
         onGone: @escaping @Sendable (IsolatedChild) -> Void,
         onEnd: @escaping @Sendable (IsolatedChild, WireFault?) -> Void
     ) throws(PluginFault) {
-        let started = try RunnerProcess.start(command)
+        let started = try RunnerProcess.start(command, plan: plan)
         process = started.process
         peer = WirePeer(WireChannel(socket: started.socket))
         SystemThread.start("sbx-isolated") { [self] in

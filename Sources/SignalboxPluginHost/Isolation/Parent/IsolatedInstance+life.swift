@@ -17,7 +17,7 @@ extension IsolatedInstance {
         let child: IsolatedChild
         do throws(PluginFault) {
             child = try IsolatedChild(
-                command: options.runner + ["plugins", "run-isolated", name],
+                command: options.runner + ["plugins", "run-isolated", name], plan: plan,
                 handle: { [weak self] child, method, frame throws(WireFault) in
                     if try desk.handle(method, frame, child.peer) { return }
                     try self?.take(method, frame, from: child)
@@ -41,7 +41,8 @@ extension IsolatedInstance {
         guard isWanted else { return give(up: child, PluginFault(.stopping, "it is stopping")) }
         let message = CreateMessage(
             name: name, program: program.name, version: program.version, library: library.path,
-            sha256: library.wantedSHA256, config: config, secrets: secrets.all,
+            sha256: library.wantedSHA256, confinement: plan.confinement, config: config,
+            secrets: secrets.all,
             logLevels: logLevels,
             asksForTime: !services.hasSystemClock, workers: UInt32(max(4, SystemThread.cores + 2)))
         let made: Result<WireResult<LibraryFacts>, PluginFault> = ask(

@@ -42,6 +42,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     let services: any HostServices
     let program: (name: String, version: String)
     let config: String
+    let plan: ConfinementPlan
     let secrets: SecretBox
     let state: Gate<State>
     let listeners = Mutex(Listeners())
@@ -52,8 +53,8 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
 
     private init(
         name: String, library: PluginDescriptor, config: CheckedConfig,
-        program: (name: String, version: String), options: IsolationOptions,
-        services: any HostServices
+        program: (name: String, version: String), confinement: Confinement,
+        options: IsolationOptions, services: any HostServices
     ) {
         self.name = name
         self.library = library
@@ -61,6 +62,12 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         self.services = services
         self.program = program
         self.config = config.json.text
+        var plan = ConfinementPlan()
+        plan.confinement = confinement
+        plan.library = library.path
+        plan.files = config.files.map(\.path)
+        plan.omitted = options.omitted
+        self.plan = plan
         secrets = SecretBox(config.secrets)
         state = Gate(State(backOff: BackOff(options)))
     }
@@ -75,8 +82,8 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     /// Throws a fault of kind `lost` if the process ended meanwhile.
     public static func create(
         name: String, library: PluginDescriptor, config: CheckedConfig,
-        program: String = "signalbox", version: String, options: IsolationOptions,
-        services: any HostServices
+        program: String = "signalbox", version: String, confinement: Confinement = .process,
+        options: IsolationOptions, services: any HostServices
     ) async throws(PluginFault) -> IsolatedInstance {
         guard !options.runner.isEmpty else {
             throw PluginFault(
@@ -84,7 +91,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         }
         let instance = IsolatedInstance(
             name: name, library: library, config: config, program: (program, version),
-            options: options, services: services)
+            confinement: confinement, options: options, services: services)
         let control = ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
         if case .some(.some(let fault)) = await control.value({ instance.open() }) {

@@ -18,6 +18,9 @@ public struct IsolationOptions: Sendable {
     /// After this long without a crash the wait is reset, in milliseconds.
     public var healthyMs: UInt64 = 60_000
 
+    /// What is left out of every confinement, so that tests can show what it is good for.
+    package var omitted: Set<Protection> = []
+
     /// The default limits, and no runner.
     public init() {}
 

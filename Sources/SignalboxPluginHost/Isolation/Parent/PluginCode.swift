@@ -38,11 +38,14 @@ public struct IsolatedLibrary: Sendable, Equatable {
     public let descriptor: PluginDescriptor
     /// The schemas of the options that routes give to its builder and its filter, by role.
     public let optionsSchemas: [String: String]
+    /// How far its process is confined.
+    public let confinement: Confinement
     private let version: PluginFile.Version?
 
     /// Inspects a library in a child process; a crash there is a fault. Blocks.
     public static func inspect(
-        _ path: String, options: IsolationOptions, sha256: String? = nil
+        _ path: String, confinement: Confinement = .process, options: IsolationOptions,
+        sha256: String? = nil
     ) throws(LoadFault) -> IsolatedLibrary {
         guard !options.runner.isEmpty else {
             throw LoadFault(
@@ -50,12 +53,18 @@ public struct IsolatedLibrary: Sendable, Equatable {
                 "\(path) is to run in its own process, but no runner program is set")
         }
         let version = PluginFile.Version(of: path)
+        // A sandbox maps the file as it is, and knows no groups.
+        if confinement == .sandbox { try FileRules.check(path) }
+        var plan = ConfinementPlan()
+        plan.confinement = confinement
+        plan.library = path
+        plan.omitted = options.omitted
         var (descriptor, schemas) = try PluginInspector.look(
-            at: path, command: options.inspector, sha256: sha256
-        )
-        .get()
+            at: path, command: options.inspector, plan: plan, sha256: sha256
+        ).get()
         descriptor.wantedSHA256 = sha256
         return IsolatedLibrary(
-            descriptor: descriptor, optionsSchemas: schemas, version: version)
+            descriptor: descriptor, optionsSchemas: schemas, confinement: confinement,
+            version: version)
     }
 }

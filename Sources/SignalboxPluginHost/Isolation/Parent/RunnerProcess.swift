@@ -21,25 +21,31 @@ final class RunnerProcess: Sendable {
 
     private init(pid: pid_t) { self.pid = pid }
 
-    /// Starts a program with a socket to it.
+    /// Starts a program with a socket to it, and with what it is to do to itself on its standard input.
     ///
     /// The process dies with the calling thread, so that thread must live as long as the process.
     static func start(
-        _ command: [String]
+        _ command: [String], plan: ConfinementPlan
     ) throws(PluginFault) -> (process: RunnerProcess, socket: Int32) {
         var ends: [Int32] = [-1, -1]
         guard linux_socket_pair(&ends) == 0 else {
             throw PluginFault(.unreachable, "no socket for its process: \(words(errno))")
         }
         defer { close(ends[1]) }
+        guard let input = MemoryFile("plan"), write(input.file, plan.bytes, plan.bytes.count) > 0
+        else {
+            close(ends[0])
+            throw PluginFault(.unreachable, "no memory for its process: \(words(errno))")
+        }
+        lseek(input.file, 0, SEEK_SET)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         // It inherits nothing from the gateway but standard error, for its last messages.
         posix_spawn_file_actions_adddup2(&actions, ends[1], socket)
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, input.file, STDIN_FILENO)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        linux_spawn_close_from(&actions, socket + 1)
+        if plan.has(.descriptors) { linux_spawn_close_from(&actions, socket + 1) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -55,7 +61,8 @@ final class RunnerProcess: Sendable {
         var argv: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         defer { for argument in argv { free(argument) } }
         var environment: [UnsafeMutablePointer<CChar>?] =
-            RunnerEnvironment.entries.map { strdup($0) } + [nil]
+            (plan.has(.environment) ? RunnerEnvironment.entries : RunnerEnvironment.all)
+            .map { strdup($0) } + [nil]
         defer { for entry in environment { free(entry) } }
         var pid: pid_t = 0
         let status = posix_spawn(&pid, command[0], &actions, &attributes, &argv, &environment)
@@ -100,37 +107,12 @@ final class RunnerProcess: Sendable {
         let signal = status & 0x7F
         guard signal != 0 else { return "ended itself (exit \(status >> 8 & 0xFF))" }
         let text = strsignal(signal).map { String(cString: $0) } ?? "unknown"
-        return "was ended by \(SignalNames.name(signal)) (\(text))"
+        // Only the filter of a sandbox ends a process this way.
+        let why = signal == SIGSYS ? ": it made a call that isolation: sandbox forbids" : ""
+        return "was ended by \(SignalNames.name(signal)) (\(text))\(why)"
     }
 
     private static func words(_ number: Int32) -> String { String(cString: strerror(number)) }
-}
-
-/// The part of the gateway's environment that a plugin's process gets: what programs need to run at all,
-/// and none of the secrets that may be there.
-enum RunnerEnvironment {
-    private static let names: Set = [
-        "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "SWIFT_BACKTRACE",
-    ]
-
-    static var entries: [String] {
-        var out: [String] = []
-        var next = environ
-        while let entry = next.pointee {
-            let text = String(cString: entry)
-            let name = text.prefix { $0 != "=" as Character }
-            let isWanted =
-                names.contains(String(name)) || name.hasPrefix("LC_") || name.hasPrefix("LD_")
-                || name.hasSuffix("SAN_OPTIONS")
-            if isWanted { out.append(text) }
-            next += 1
-        }
-        // A backtrace takes longer than a restart, so it is off unless SWIFT_BACKTRACE asks for it.
-        if !out.contains(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) {
-            out.append("SWIFT_BACKTRACE=enable=no")
-        }
-        return out
-    }
 }
 
 /// Names of signals that end processes.

@@ -33,6 +33,8 @@ struct CreateMessage: WireValue {
     var library: String
     /// What the library's file must have; nil: anything.
     var sha256: String?
+    /// The process must have confined itself so.
+    var confinement: Confinement
     var config: String
     var secrets: [String: PluginSecret]
     /// Bit n: lines of level n are kept.
@@ -43,14 +45,15 @@ struct CreateMessage: WireValue {
 
     init(
         name: String, program: String, version: String, library: String, sha256: String?,
-        config: String, secrets: [String: PluginSecret], logLevels: UInt32, asksForTime: Bool,
-        workers: UInt32
+        confinement: Confinement, config: String, secrets: [String: PluginSecret],
+        logLevels: UInt32, asksForTime: Bool, workers: UInt32
     ) {
         self.name = name
         self.program = program
         self.version = version
         self.library = library
         self.sha256 = sha256
+        self.confinement = confinement
         self.config = config
         self.secrets = secrets
         self.logLevels = logLevels
@@ -60,7 +63,9 @@ struct CreateMessage: WireValue {
 
     func write(to writer: WireWriter) {
         writer.put(Wire.version)
-        for text in [name, program, version, library, config] { writer.put(text) }
+        for text in [name, program, version, library, confinement.rawValue, config] {
+            writer.put(text)
+        }
         writer.put(sha256)
         writer.put(UInt32(secrets.count))
         for (name, secret) in secrets.sorted(by: { $0.key < $1.key }) {
@@ -84,6 +89,11 @@ struct CreateMessage: WireValue {
         program = try reader.text()
         version = try reader.text()
         library = try reader.text()
+        let word = try reader.text()
+        guard let found = Confinement(rawValue: word) else {
+            throw WireFault("there is no isolation \(word)")
+        }
+        confinement = found
         config = try reader.text()
         sha256 = try reader.value(String?.self)
         secrets = [:]
