@@ -260,10 +260,11 @@ extension GatewayConfig {
     private func digest(_ map: MapReader) -> String? {
         guard let (text, value) = map.text("sha256") else { return nil }
         let isHex = text.utf8.count == 64 && text.allSatisfy { $0.isASCII && $0.isHexDigit }
-        if !isHex {
+        guard isHex else {
             map.report(
                 "bad-value", at: value,
                 "sha256 must have 64 hexadecimal digits, as `signalbox plugins inspect` shows them")
+            return nil
         }
         return text
     }
