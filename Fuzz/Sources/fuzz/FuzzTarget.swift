@@ -7,7 +7,7 @@ struct FuzzTarget: Sendable {
     nonisolated(unsafe) static var current: FuzzTarget?
 
     static let all: [FuzzTarget] = [
-        .wire, .json, .config, .template, .condition, .http, .record, .block, .keys,
+        .wire, .json, .config, .template, .condition, .http, .http2, .record, .block, .keys,
     ]
 }
 
