@@ -58,21 +58,16 @@ extension FuzzTarget {
 /// An event for templates and conditions.
 private enum Sample {
     static let fields: EventFields = {
-        var event = Event()
-        event.source = "desk"
-        event.type = "ticket.replied"
-        event.subject = "42"
-        event.timeUnixMs = 1_700_000_000_000
         let text = #"{"ticket_id":42,"name":"Ada \ud83d\ude00","list":[1,{"a":null}],"o":{"p":true}}"#
-        event.data = JSONText(parsing: text)
         guard let data = try? JSONDocument.parse(text) else { fatalError("the sample is not JSON") }
+        let event = Event(
+            source: "desk", type: "ticket.replied", subject: "42", data: text,
+            timeUnixMs: 1_700_000_000_000)
         return EventFields(event: event, data: data)
     }()
 
     static let recipient: Recipient = {
-        var recipient = Recipient()
-        recipient.user = "u-1"
-        recipient.device.locale = "de_CH"
+        var recipient = Recipient(device: Device(user: "u-1", locale: "de_CH"))
         recipient.attributes = [Attribute("first_name", "Ada")]
         return recipient
     }()

@@ -26,10 +26,9 @@ extension FuzzTarget {
         let read = BlockReader(anyVersion: input, lane: lane)
         var writer = BlockWriter()
         for (delivery, _) in read.deliveries {
-            var event = Event()
-            event.id = delivery.eventID
-            (event.source, event.subject) = (delivery.source, delivery.subject)
-            event.type = delivery.content.eventType
+            let event = Event(
+                id: delivery.eventID, source: delivery.source, type: delivery.content.eventType,
+                subject: delivery.subject)
             writer.add(delivery, of: event, receivedUnixMs: delivery.content.receivedUnixMs)
         }
         let again = writer.bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
