@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos chaos-fleet soak bloat bench bench-check event-cost docs build install deb tarball sbom package-test setup lint format clean
+.PHONY: run demo demo-build test chaos chaos-fleet soak bloat bench bench-check event-cost fuzz docs build install deb tarball sbom package-test setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -106,19 +106,24 @@ event-cost: build
 	@scripts/setup.sh bench
 	@scripts/measure/event-cost.sh
 
+# Every parser of foreign bytes under libFuzzer, SECONDS each (600); ONLY=NAME,... picks, RUNS=N ends sooner. See docs/fuzzing.md.
+fuzz: SECONDS = 600
+fuzz: setup
+	@RUNS='$(RUNS)' scripts/fuzz.sh $(SECONDS) '$(ONLY)'
+
 # The public Swift libraries' documentation, in .build/documentation; a warning is an error.
 docs: setup
 	swift build
 	scripts/docs.sh
 
 lint: setup
-	swift format lint --strict --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources
+	swift format lint --strict --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift Fuzz/Sources
 
 format: setup
-	swift format --in-place --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources
+	swift format --in-place --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift Fuzz/Sources
 
 setup:
 	@scripts/setup.sh
 
 clean:
-	rm -rf .build Benchmarks/.build run
+	rm -rf .build Benchmarks/.build Fuzz/.build run

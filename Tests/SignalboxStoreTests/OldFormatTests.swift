@@ -120,6 +120,21 @@ import Testing
         await rig.store.close()
     }
 
+    /// Found by `make fuzz`: every iteration up to the number was made, after the end of the bytes, too.
+    @Test(.timeLimit(.minutes(1)))
+    func `a block that claims a list without end is damage, and is named`() async throws {
+        var bytes: [UInt8] = [1, 1]
+        // A content with empty fields, then the number of its overrides.
+        bytes += [UInt8](repeating: 0, count: 21) + [UInt8](repeating: 0xFF, count: 9) + [1]
+        let damaged = Data(bytes)
+        let rig = try await file { db in
+            try db.execute(sql: "UPDATE block SET bytes = ?", arguments: [damaged])
+        }
+        #expect(await rig.lease().deliveries.isEmpty)
+        #expect(rig.faults.value.contains { $0.contains("2 of its 2 deliveries") })
+        await rig.store.close()
+    }
+
     @Test func `a block of a newer version is damage, and is named`() async throws {
         let rig = try await file { db in
             try db.execute(sql: "UPDATE block SET bytes = X'09'")

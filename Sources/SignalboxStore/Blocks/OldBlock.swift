@@ -69,9 +69,9 @@ struct OldBlock {
         let (platform, provider, token, sourceToken) = (text(), text(), text(), text())
         let (user, locale, registered) = (text(), text(), number())
         var attributes: [Attribute] = []
-        for _ in 0..<number() where !isBroken {
-            let key = text()
-            attributes.append(Attribute(key, text()))
+        repeated {
+            let key = $0.text()
+            attributes.append(Attribute(key, $0.text()))
         }
         guard !isBroken, contents.indices.contains(index) else {
             isBroken = true
@@ -111,11 +111,20 @@ struct OldBlock {
         note.link = text()
         note.pushType = text()
         note.data = text()
-        for _ in 0..<number() where !isBroken {
-            let family = text()
-            note.overrides.append(PayloadOverride(family: family, json: text()))
+        repeated {
+            let family = $0.text()
+            note.overrides.append(PayloadOverride(family: family, json: $0.text()))
         }
         return note
+    }
+
+    /// Reads as many elements as the next number says, or as there are: a damaged number may be any.
+    private mutating func repeated(_ read: (inout OldBlock) -> Void) {
+        var left = number()
+        while left > 0, !isBroken {
+            read(&self)
+            left -= 1
+        }
     }
 
     private mutating func byte() -> UInt8 {

@@ -1,0 +1,70 @@
+import SignalboxCore
+
+@testable import SignalboxStore
+
+extension FuzzTarget {
+    /// Records of the store: the first byte chooses the type. What is read is written and read again.
+    static let record = FuzzTarget(name: "record") { input in
+        guard let first = input.first else { return }
+        let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())
+        switch first % 9 {
+        case 0: check(Device.self, rest)
+        case 1: check(PushNotification.self, rest)
+        case 2: check(Recipient.self, rest)
+        case 3: check(Event.self, rest)
+        case 4: check(DeliveryRecord.self, rest)
+        case 5: check(BlockContent.self, rest)
+        case 6: check(HistoryEvent.self, rest)
+        case 7: check(HistoryStep.self, rest)
+        default: check(Attribute.self, rest)
+        }
+    }
+
+    /// A block of the queue, of any version. What is read of it is written as a block that is read in full.
+    static let block = FuzzTarget(name: "block") { input in
+        let lane = LaneKey(sender: "apns", app: "com.example")
+        let read = BlockReader(anyVersion: input, lane: lane)
+        var writer = BlockWriter()
+        for (delivery, _) in read.deliveries {
+            let event = Event(
+                id: delivery.eventID, source: delivery.source, type: delivery.content.eventType,
+                subject: delivery.subject)
+            writer.add(delivery, of: event, receivedUnixMs: delivery.content.receivedUnixMs)
+        }
+        let again = writer.bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
+        require(!again.isBroken, "a written block is broken")
+        require(again.deliveries.count == read.deliveries.count, "deliveries are missing")
+        for ((one, _), (other, _)) in zip(read.deliveries, again.deliveries) {
+            require(one.id == other.id && one.attempt == other.attempt, "another delivery")
+            require(one.eventID == other.eventID && one.route == other.route, "another event")
+            require(one.device == other.device && one.badge == other.badge, "another device")
+            require(one.stableID == other.stableID && one.source == other.source, "another name")
+            require(one.deadlineUnixMs == other.deadlineUnixMs, "another deadline")
+            require(one.content.notification == other.content.notification, "another content")
+        }
+    }
+
+    private static func check<Value: RecordValue>(
+        _ type: Value.Type, _ input: UnsafeRawBufferPointer
+    ) {
+        guard var reader = try? RecordReader(input), let value = try? Value(from: &reader) else {
+            return
+        }
+        require(reader.size <= input.count, "a record is larger than its bytes")
+        let first = bytes(value)
+        let again = first.withUnsafeBytes { words -> Value? in
+            guard var reader = try? RecordReader(words), reader.size == words.count else {
+                return nil
+            }
+            return try? Value(from: &reader)
+        }
+        guard let again else { fatalError("broken property: \(type) does not read what it wrote") }
+        require(bytes(again) == first, "\(type) is written in another way")
+    }
+
+    private static func bytes(_ value: some RecordValue) -> [UInt8] {
+        var writer = RecordWriter()
+        writer.append(value)
+        return writer.bytes
+    }
+}
