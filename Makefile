@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos chaos-fleet soak bloat bench bench-check event-cost fuzz docs build install deb tarball sbom package-test setup lint format clean
+.PHONY: run demo demo-build test chaos chaos-wire chaos-fleet soak bloat bench bench-check event-cost fuzz docs build install deb tarball sbom package-test setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -70,6 +70,11 @@ test: setup lint
 chaos: setup
 	swift build --build-tests
 	SIGNALBOX_CHAOS_ROUNDS=20 swift test --filter CrashTests
+
+# Every fault of the wire to a provider, beside a provider that is well; ONLY=PART,... takes some, SECONDS=N lasts each.
+chaos-wire: SECONDS = 5
+chaos-wire: build
+	@scripts/chaos/run.sh wire $(if $(ONLY),--only '$(ONLY)') --seconds $(SECONDS)
 
 # Three gateways behind HAProxy, on PostgreSQL under Patroni and etcd, harmed 50 times; ROUNDS=N and ONLY=HARM,... take less.
 chaos-fleet: build
