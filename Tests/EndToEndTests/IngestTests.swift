@@ -102,6 +102,27 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a provider that accepts and says nothing is being connected to, and not idle`()
+        async throws
+    {
+        let silent = try SilentListener()
+        let rig = try await GatewayRig(config: {
+            GatewayRig.plugins($0).replacing(
+                "endpoint: \"\($0.fcm.origin)\"",
+                with: "endpoint: \"https://127.0.0.1:\(silent.port)\"")
+                + "\n" + GatewayRig.routes
+        })
+        try await rig.post(GatewayRig.webhook([("android", "a")]))
+        var state: String?
+        while state != "connecting" {
+            let json = try JSONValue.parse(try await rig.admin("/readyz").body)
+            state = json["senders"]?[1]?["state"]?.string
+            try #require(state == "connecting" || state == "idle")
+        }
+        await rig.end()
+        silent.end()
+    }
+
     @Test func `metrics tell what became of deliveries`() async throws {
         let rig = try await GatewayRig()
         try await rig.post(GatewayRig.webhook([("ios", "a")]))
@@ -117,4 +138,29 @@ import Testing
         #expect(text.contains("# TYPE signalbox_deliveries_waiting gauge"))
         await rig.end()
     }
+}
+
+/// A TCP socket that listens and accepts nobody: clients are connected and hear nothing.
+private struct SilentListener {
+    private let descriptor: Int32
+    let port: Int
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let status = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+                bind(descriptor, place, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, place, &size) == 0
+            }
+        }
+        try #require(status)
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    func end() { close(descriptor) }
 }

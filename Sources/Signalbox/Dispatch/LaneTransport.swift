@@ -25,6 +25,7 @@ extension PushPool: LaneTransport {
         let status = await status()
         var connections = LaneConnections()
         connections.readyCount = status.ready
+        connections.connectingCount = status.connecting
         connections.isFailing = status.isFailing
         return connections
     }

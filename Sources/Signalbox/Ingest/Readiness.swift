@@ -40,11 +40,11 @@ struct Readiness {
             let isFailing = status.isFailing || cause == .down
             let isPaused =
                 lane.key.kind == .push && context.pauses.entry(ofSender: lane.key.sender) != nil
+            let calm =
+                status.readyCount > 0
+                ? "connected" : status.connectingCount > 0 ? "connecting" : "idle"
             let state =
-                isPaused
-                ? "paused"
-                : isFailing
-                    ? "failing" : cause?.rawValue ?? (status.readyCount > 0 ? "connected" : "idle")
+                isPaused ? "paused" : isFailing ? "failing" : cause?.rawValue ?? calm
             if isFailing || cause != nil { isDegraded = true }
             var members = Self.members(lane.key, state)
             if let held {

@@ -126,6 +126,8 @@ public protocol LaneCarrier: Sendable {
 public struct LaneConnections: Sendable {
     /// Connections that take requests.
     public var readyCount = 0
+    /// Connections that are being made.
+    public var connectingCount = 0
     /// The last connect failed and none has succeeded since.
     public var isFailing = false
 
