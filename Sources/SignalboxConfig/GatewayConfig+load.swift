@@ -252,7 +252,7 @@ extension GatewayConfig {
         let advice = value.isSecret ? nil : ListenAddress.advice(value)
         map.report(
             "bad-address", at: value,
-            "\(key) must be host:port, such as 127.0.0.1:8080 or [::1]:8080, or false"
+            "\(key) must be host:port, such as 127.0.0.1:8080 or [::1]:8080, unix:/path, or false"
                 + (advice.map { "; \($0)" } ?? ""))
         return nil
     }

@@ -162,6 +162,10 @@ import Testing
         ("POST", "/v1/devices", "[]", "JSON object"),
         ("POST", "/v1/devices", #"{"token":"t","platform":"ios"}"#, "\"user\" is required"),
         (
+            "POST", "/v1/devices", #"{"user":"u","token":"t","platform":"Web "}"#,
+            "\"platform\" has letters"
+        ),
+        (
             "POST", "/v1/devices", #"{"user":"u","token":"t","plattform":"ios"}"#,
             "a device has no \"plattform\" (did you mean \"platform\"?); known: app, user"
         ),

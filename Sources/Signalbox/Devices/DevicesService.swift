@@ -164,6 +164,18 @@ struct DevicesService: Sendable {
         return text
     }
 
+    /// Routes name it; with a space at its end it would be one that no route has.
+    private static func isPlatform(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+    }
+
     /// What is misspelt would be missing without a word.
     private func checkMembers(of registration: JSONValue) throws {
         guard case .object(let members) = registration else { return }
@@ -203,6 +215,10 @@ struct DevicesService: Sendable {
             json, "source_token", max: DeviceRules.tokenBytesMax, required: false)
         device.token = try text(json, "token", max: DeviceRules.tokenBytesMax)
         device.spell()
+        guard Self.isPlatform(device.platform) else {
+            throw Refusal(
+                detail: "\"platform\" has letters, digits, ., - and _, such as ios or android")
+        }
         if let fault = DeviceToken.fault(device.token) {
             throw Refusal(detail: "\"token\" \(fault)")
         }

@@ -46,8 +46,26 @@ struct TranslatedCarrier: LaneCarrier {
             return .taken(settled: settled)
         case .again(let isRestarting): return isRestarting ? .held(from: 0) : .uncredentialed
         case .failed(let fault):
+            // Reports keep their order, so none goes ahead of another.
+            if batch.count > 1, fault.kind != .auth, !traits.keepsOrder { return offerApart(batch) }
             return .failed(words: fault.message, isCredential: fault.kind == .auth)
         }
+    }
+
+    /// One after the other: a delivery on which the plugin fails costs its neighbours nothing.
+    private func offerApart(_ batch: [Delivery]) -> LaneOffer {
+        var settled: [Outcome] = []
+        for delivery in batch {
+            switch offer([delivery]) {
+            case .taken(let own): settled += own
+            case .failed(let words, let isCredential):
+                settled.append(
+                    LaneOffer.failure(of: delivery, words: words, isCredential: isCredential))
+            case .held, .uncredentialed:
+                settled.append(Outcome(item: delivery.id, kind: .retry, reason: "plugin_restarts"))
+            }
+        }
+        return .taken(settled: settled)
     }
 
     func classify(_ responses: [HTTPResponse]) -> [Outcome] {

@@ -43,6 +43,16 @@ struct CancelAdmin: Sendable {
                 400, "give sender, route, user, event or older_than_ms, or \"all\": true"
             ).answer
         }
+        // A misspelt name would cancel nothing, and the wrong push go out when it is resumed.
+        let live = context.live.now
+        for (what, name, known) in [
+            ("sender", order.sender, Array(live.instances.senders.keys)),
+            ("route", order.route, live.plan.routes.map(\.name)),
+        ] {
+            guard let name, !known.contains(name) else { continue }
+            let hint = Suggestion.hint(for: name, among: known)
+            return Problem(404, "there is no \(what) \"\(name)\"\(hint)").answer
+        }
         let by = json["by"]?.string ?? ""
         let entry = CancelEntry(
             id: "\(now)-\(UInt32.random(in: .min ... .max))", order: order,

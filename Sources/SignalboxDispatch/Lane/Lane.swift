@@ -273,7 +273,10 @@ public final class Lane: Sendable {
                         turn.batch, pauseEndings: turn.pauseEndings, now, random: chance)
                 })
         case .failed(let words, let isCredential):
-            take(turn.batch.map { Self.outcome($0, words, isCredential) }, now, &todo)
+            take(
+                turn.batch.map {
+                    LaneOffer.failure(of: $0, words: words, isCredential: isCredential)
+                }, now, &todo)
         }
     }
 
@@ -284,19 +287,6 @@ public final class Lane: Sendable {
                 outcomes[index].shortened = response.shortened
             }
         }
-    }
-
-    private static func outcome(
-        _ delivery: Delivery, _ words: String, _ isCredential: Bool
-    ) -> Outcome {
-        var outcome = Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed")
-        if isCredential {
-            // Nothing of this sender can be sent until somebody mends that.
-            outcome = Outcome(item: delivery.id, kind: .config, reason: "credential_refused")
-            outcome.scope = .instance
-        }
-        outcome.detail = words
-        return outcome
     }
 
     private func take(_ outcomes: [Outcome], _ now: LaneTime, _ todo: inout LaneTodo) {

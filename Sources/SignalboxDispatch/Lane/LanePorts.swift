@@ -160,4 +160,18 @@ public enum LaneOffer: Sendable {
     case uncredentialed
     /// It failed; `isCredential`: no credential can be had.
     case failed(words: String, isCredential: Bool)
+
+    /// What becomes of a delivery on which the plugin failed.
+    public static func failure(
+        of delivery: Delivery, words: String, isCredential: Bool
+    ) -> Outcome {
+        var outcome = Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed")
+        if isCredential {
+            // Nothing of this sender can be sent until somebody mends that.
+            outcome = Outcome(item: delivery.id, kind: .config, reason: "credential_refused")
+            outcome.scope = .instance
+        }
+        outcome.detail = words
+        return outcome
+    }
 }

@@ -62,7 +62,7 @@ static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest
   sbx_recipient to = {.struct_size = sizeof to, .device = &device};
   /* The same message again is no second push. */
   if (!i->json->at(root, SBX_STR("/id"), &value)) i->json->string(value, &id);
-  sbx_event event = {.struct_size = sizeof event, .type = SBX_STR("message.sent"), .subject = user, .dedupe = id, .recipients = &to,
+  sbx_event event = {.struct_size = sizeof event, .type = SBX_STR("message.sent"), .dedupe = id, .recipients = &to,
                      .recipient_count = 1, .recipient_stride = sizeof to};
   status = i->json->text(root, &event.data); /* routes and builders read this */
   return status ? status : sink->emit(sink, &event, 1, sizeof event);

@@ -47,7 +47,6 @@ impl Ingest for Instance {
         let message = text("/text", "\"text\"")?;
         sink.emit(&Event {
             kind: "message.sent",
-            subject: user,
             dedupe: id,
             data: &JsonWriter::of_object(|out| out.member("text", message)),
             recipients: &[Recipient::user(user, "")],

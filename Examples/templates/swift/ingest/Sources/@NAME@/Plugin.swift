@@ -33,7 +33,6 @@ final class Instance: IngestPlugin {
             throw PluginError(.invalid, "\"user\" is missing or no text")
         }
         var event = Event(type: "message.sent", data: body.text)
-        event.subject = user
         // The same message again is no second push.
         event.dedupe = body["id"]?.string ?? ""
         event.recipients = [Recipient(user: user)]
