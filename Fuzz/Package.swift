@@ -3,6 +3,13 @@ import PackageDescription
 
 // Fuzzes the parsers of the package above. `make fuzz` builds it with `-sanitize=fuzzer,address` for
 // every module and with `-enable-testing`, so that targets may call what is internal.
+
+/// Loaded by the targets `ingest` and `classify`.
+let plugins = [
+    "Airship", "APNs", "FCM", "Gorush", "HMS", "LivePerson", "Sendbird", "SendbirdDesk",
+    "Telegram", "Webhook", "Zendesk", "ZendeskMessaging",
+]
+
 let package = Package(
     name: "fuzz",
     platforms: [.macOS(.v15)],
@@ -20,10 +27,9 @@ let package = Package(
             dependencies: [
                 "CFuzzer",
                 .product(name: "Signalbox", package: "signalbox"),
-                .product(name: "SignalboxConformance", package: "signalbox"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
-            ],
+            ] + plugins.map { .product(name: $0, package: "signalbox") },
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error),
             ]),

@@ -12,7 +12,9 @@ extension FuzzTarget {
         let (config, diagnostics) = GatewayConfig.load(
             "/f/gateway.yaml", environment: environment)
         // libyaml also breaks lines at CR, NEL, LS and PS.
-        let breaks = text.count { $0 == 10 || $0 == 13 || $0 == 0x85 || $0 == 0xA8 || $0 == 0xA9 || $0 == 0 }
+        let breaks = text.count {
+            $0 == 10 || $0 == 13 || $0 == 0x85 || $0 == 0xA8 || $0 == 0xA9 || $0 == 0
+        }
         for diagnostic in diagnostics {
             let place = diagnostic.position
             require(!diagnostic.message.isEmpty && !diagnostic.code.isEmpty, "no words")
@@ -58,7 +60,8 @@ extension FuzzTarget {
 /// An event for templates and conditions.
 private enum Sample {
     static let fields: EventFields = {
-        let text = #"{"ticket_id":42,"name":"Ada \ud83d\ude00","list":[1,{"a":null}],"o":{"p":true}}"#
+        let text =
+            #"{"ticket_id":42,"name":"Ada \ud83d\ude00","list":[1,{"a":null}],"o":{"p":true}}"#
         guard let data = try? JSONDocument.parse(text) else { fatalError("the sample is not JSON") }
         let event = Event(
             source: "desk", type: "ticket.replied", subject: "42", data: text,

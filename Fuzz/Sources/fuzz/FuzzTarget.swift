@@ -8,6 +8,7 @@ struct FuzzTarget: Sendable {
 
     static let all: [FuzzTarget] = [
         .wire, .json, .config, .template, .condition, .http, .http2, .record, .block, .keys,
+        .ingest, .classify,
     ]
 }
 

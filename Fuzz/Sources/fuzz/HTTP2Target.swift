@@ -37,7 +37,9 @@ extension FuzzTarget {
 private final class HTTP2Run: PushConnectionOwner {
     /// It is not in the pipeline: the bytes are those inside of TLS.
     nonisolated(unsafe) static let tls: TLSHandler? = {
-        guard let client = try? TLSContext.client(alpn: TLSContext.ALPN.http2, roots: .system, identity: nil),
+        guard
+            let client = try? TLSContext.client(
+                alpn: TLSContext.ALPN.http2, roots: .system, identity: nil),
             let session = try? TLSSession(
                 client: client, host: "push.example", resumption: TLSResumption())
         else { return nil }
