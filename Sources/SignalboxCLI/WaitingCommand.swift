@@ -50,6 +50,9 @@ struct WaitingCommand: AsyncParsableCommand {
         @Option(help: "Only what was received at least this long ago, in milliseconds.")
         var olderThanMs: UInt64?
 
+        @Flag(help: "The sender or route is no longer in the configuration.")
+        var gone = false
+
         @Flag(help: "Whatever waits.")
         var all = false
 
@@ -60,6 +63,7 @@ struct WaitingCommand: AsyncParsableCommand {
             selection.user = user
             selection.event = event
             selection.olderThanMs = olderThanMs
+            selection.isGone = gone
             selection.isAll = all
             guard selection.isMeant else {
                 throw ValidationError(

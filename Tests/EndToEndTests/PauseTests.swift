@@ -215,6 +215,10 @@ import Testing
         #expect(rig.gateway.metricsText.contains(#"result="cancelled",reason="cancelled"} 3"#))
         let dead = try JSONValue.parse(try await rig.admin("/dead").body)
         #expect(dead["count"]?.integer == 0)
+        let misspelt = try await run("cancel", "--route", "replise")
+        #expect(misspelt.status != 0)
+        #expect(misspelt.text.contains(#"there is no route "replise" (did you mean "replies"?)"#))
+        #expect(try await run("cancel", "--sender", "old", "--gone").output == "cancelled\n")
         for body in ["{}", #"{"rout":"x"}"#, "x"] {
             #expect(try await Self.order(rig, "/waiting/cancel", body).status == 400, "\(body)")
         }

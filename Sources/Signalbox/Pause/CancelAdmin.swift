@@ -23,7 +23,7 @@ struct CancelAdmin: Sendable {
         guard let json = try? JSONValue.parse(request.body), case .object(let members) = json else {
             return Problem(400, "the body must be a JSON object").answer
         }
-        let known: Set = ["sender", "route", "user", "event", "older_than_ms", "all", "by"]
+        let known: Set = ["sender", "route", "user", "event", "older_than_ms", "all", "gone", "by"]
         if let other = members.first(where: { !known.contains($0.key) })?.key {
             let hint = Suggestion.hint(for: other, among: known.sorted())
             return Problem(400, "unknown member \"\(other)\"\(hint)").answer
@@ -49,9 +49,13 @@ struct CancelAdmin: Sendable {
             ("sender", order.sender, Array(live.instances.senders.keys)),
             ("route", order.route, live.plan.routes.map(\.name)),
         ] {
-            guard let name, !known.contains(name) else { continue }
+            guard let name, !known.contains(name), json["gone"] != .bool(true) else { continue }
             let hint = Suggestion.hint(for: name, among: known)
-            return Problem(404, "there is no \(what) \"\(name)\"\(hint)").answer
+            return Problem(
+                404,
+                "there is no \(what) \"\(name)\"\(hint); for one that a reload took away, add \"gone\": true "
+                    + "(--gone)"
+            ).answer
         }
         let by = json["by"]?.string ?? ""
         let entry = CancelEntry(

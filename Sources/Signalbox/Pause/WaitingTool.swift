@@ -15,6 +15,8 @@ public struct WaitingTool: Sendable {
         public var event: UInt64?
         /// At least this old, in milliseconds.
         public var olderThanMs: UInt64?
+        /// The sender or route is one that a reload took away.
+        public var isGone = false
         /// Whatever waits.
         public var isAll = false
 
@@ -65,6 +67,7 @@ public struct WaitingTool: Sendable {
         add("user", selection.user.map { .string($0) })
         add("event", selection.event.map { .integer(Int64(clamping: $0)) })
         add("older_than_ms", selection.olderThanMs.map { .integer(Int64(clamping: $0)) })
+        if selection.isGone { add("gone", .bool(true)) }
         if selection.isAll { add("all", .bool(true)) }
         let variables = options.environment.variables
         add("by", .string(variables["SUDO_USER"] ?? variables["USER"] ?? ""))
