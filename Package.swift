@@ -162,7 +162,7 @@ let package = Package(
         .target(
             name: "SignalboxHTTP",
             dependencies: [
-                "SignalboxCore", "SignalboxThreads", "CNghttp2", "CCurl", "CLinux", "COpenSSL",
+                "SignalboxCore", "SignalboxThreads", "CNghttp2", "CCurl", "COpenSSL",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

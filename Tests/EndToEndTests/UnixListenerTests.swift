@@ -73,6 +73,17 @@ import Testing
         await #expect(throws: (any Error).self) { try await WaitingTool.list(options) }
     }
 
+    @Test func `a gateway that stops leaves what others have put in its place`() async throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "in.sock")
+        let rig = try await Self.rig(folder)
+        try FileManager.default.removeItem(at: file)
+        try "another's".write(to: file, atomically: true, encoding: .utf8)
+        await rig.end()
+        #expect(try String(contentsOf: file, encoding: .utf8) == "another's")
+    }
+
     @Test func `a file that a killed gateway left is replaced, and nothing else is`() async throws {
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -13,7 +13,7 @@ import Testing
         "SignalboxPluginHost": ["CLinux"],
         "SignalboxCrypto": ["COpenSSL"],
         "SignalboxHTTP": [
-            "DequeModule", "CNghttp2", "CCurl", "CLinux", "COpenSSL", "NIOCore", "NIOPosix",
+            "DequeModule", "CNghttp2", "CCurl", "COpenSSL", "NIOCore", "NIOPosix",
             "NIOHTTP1",
             "NIOConcurrencyHelpers", "Logging", "Dispatch",
         ],

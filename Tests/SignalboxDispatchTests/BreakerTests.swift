@@ -134,6 +134,13 @@ import Testing
         #expect(Breaker.verdict(outcome, isFirst: true) == verdict)
     }
 
+    @Test func `a credential that is refused again, after it was renewed, is the sender's trouble`()
+    {
+        let outcome = Outcome(item: 1, kind: .auth, reason: "UNAUTHENTICATED")
+        #expect(
+            Breaker.verdict(outcome, isFirst: false) == .closed(.misconfigured, hintMs: 0))
+    }
+
     @Test func `a delivery that is reset again says nothing about the provider`() {
         let outcome = Outcome(item: 1, kind: .retry, reason: "reset")
         #expect(Breaker.verdict(outcome, isFirst: false) == .silent)

@@ -83,7 +83,7 @@ import Testing
         (Outcome.Kind.delivered, UInt32(1), DeliveryDecision.delivered),
         (.retry, 1, .retry(atUnixMs: 6_000, isFree: false)),
         (.throttled, 2, .retry(atUnixMs: 7_000, isFree: false)),
-        (.auth, 1, .retry(atUnixMs: 6_000, isFree: false)),
+        (.auth, 1, .retry(atUnixMs: 6_000, isFree: true)),
         (.retry, 6, .failed(reason: "retries_exhausted")),
         (.rejected, 1, .failed(reason: "why")), (.unregistered, 1, .failed(reason: "why")),
         (.config, 1, .failed(reason: "why")), (.retry, 3, .failed(reason: "expired")),

@@ -26,8 +26,13 @@ import Testing
             switch settlement {
             case .delivered: #expect(kind == .delivered, "seed \(seed)")
             case .released: Issue.record("seed \(seed)")
+            case .retry(let at, true):
+                // Whose credential is refused waits, at most until its time is over.
+                #expect(kind == .auth, "seed \(seed)")
+                #expect(
+                    delivery.deadlineUnixMs == 0 || at <= delivery.deadlineUnixMs, "seed \(seed)")
             case .retry(let at, let isFree):
-                #expect([.retry, .throttled, .auth].contains(kind) && !isFree, "seed \(seed)")
+                #expect([.retry, .throttled].contains(kind) && !isFree, "seed \(seed)")
                 #expect(at >= now + outcome.retryAfterMs, "seed \(seed)")
                 #expect(
                     delivery.deadlineUnixMs == 0 || at < delivery.deadlineUnixMs, "seed \(seed)")

@@ -123,6 +123,8 @@ import Testing
             "the request has more than one Host header"
         ),
         ("POST /known HTTP/1.1\r\ncontent-length: 3\r\n\r\nabc", "400", "no Host header"),
+        ("GET /known HTTP/1.1\r\nhost: a, b\r\n\r\n", "400", "more than one Host"),
+        ("POST /known HTTP/1.1\r\nhost: a\r\ncontent-length:  3 \r\n\r\nabc", "200", "known"),
         ("GET /known HTTP/1.0\r\n\r\n", "200", "known"),
         (
             "POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 9223372036854775808\r\n\r\n", "413",

@@ -32,6 +32,7 @@ import Testing
         (#"{"aud":"app","sub":"u-1"}"#, "exp is missing"),
         (#"{"aud":"app","sub":"u-1","exp":1767229200,"nbf":"1767225661"}"#, "nbf is not a number"),
         (#"{"aud":"app","sub":"u-1","exp":1767229200,"iat":true}"#, "iat is not a number"),
+        (#"{"aud":"app","sub":"a\u0000b","exp":1767229200}"#, "sub has a control character"),
         (#"{"aud":"app","sub":"u-1","exp":null}"#, "exp is not a number"),
         (#"{"aud":"app","sub":"u-1","exp":1767229200,"nbf":1767225660}"#, "u-1"),
         (
@@ -44,9 +45,9 @@ import Testing
         ),
         (#"{"aud":"apple","sub":"u-1","exp":1767229200}"#, "the token is for another audience"),
         (#"{"sub":"u-1","exp":1767229200}"#, "the token is for another audience"),
-        (#"{"aud":"app","exp":1767229200}"#, "sub is missing"),
-        (#"{"aud":"app","sub":"","exp":1767229200}"#, "sub is missing"),
-        (#"{"aud":"app","sub":7,"exp":1767229200}"#, "sub is missing"),
+        (#"{"aud":"app","exp":1767229200}"#, "sub must be a text of 1 to 256 bytes"),
+        (#"{"aud":"app","sub":"","exp":1767229200}"#, "sub must be a text of 1 to 256 bytes"),
+        (#"{"aud":"app","sub":7,"exp":1767229200}"#, "sub must be a text of 1 to 256 bytes"),
     ])
     func `claims are checked to the second`(claims: String, result: String) {
         #expect(user(claims) == result)

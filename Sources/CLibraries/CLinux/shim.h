@@ -29,13 +29,6 @@ static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, in
 /* A pair of connected stream sockets that programs started later do not inherit. */
 static inline int linux_socket_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
 
-/* What SO_PEERCRED says of the other end of a Unix socket; `struct ucred` of GNU sources. */
-typedef struct linux_peer {
-  pid_t pid;
-  uid_t uid;
-  gid_t gid;
-} linux_peer;
-
 /* A counter that poll() can wait for. */
 static inline int linux_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 

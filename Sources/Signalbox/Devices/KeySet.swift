@@ -126,7 +126,10 @@ struct UserToken: Sendable {
             throw Refusal(words: "the token is for another audience")
         }
         guard let user = claims["sub"]?.string, !user.isEmpty, user.utf8.count <= 256 else {
-            throw Refusal(words: "sub is missing")
+            throw Refusal(words: "sub must be a text of 1 to 256 bytes")
+        }
+        guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw Refusal(words: "sub has a control character")
         }
         return user
     }

@@ -153,8 +153,12 @@ extension Breaker {
         case .throttled:
             return outcome.scope == .item
                 ? .silent : .closed(.throttled, hintMs: outcome.retryAfterMs)
-        case .config, .auth:
+        case .config:
             return outcome.scope == .item
+                ? .silent : .closed(.misconfigured, hintMs: outcome.retryAfterMs)
+        case .auth:
+            // The first time it may be a credential that has just expired; then there is a new one.
+            return outcome.scope == .item && isFirst
                 ? .silent : .closed(.misconfigured, hintMs: outcome.retryAfterMs)
         case .retry:
             if outcome.providerCode >= 500 || outcome.scope != .item {

@@ -55,7 +55,9 @@ public enum DeliveryDecision: Sendable, Equatable {
     static func isFree(_ outcome: Outcome) -> Bool {
         switch outcome.kind {
         case .delivered, .unregistered, .rejected: false
-        case .throttled, .config, .auth: outcome.scope != .item
+        case .throttled, .config: outcome.scope != .item
+        // Whose credential it is, whatever it was refused for.
+        case .auth: true
         case .retry:
             outcome.scope != .item || outcome.providerCode >= 500
                 || TransportFault(rawValue: outcome.reason)?.isNeverSent == true

@@ -256,8 +256,9 @@ final class HTTPConnection: ChannelDuplexHandler {
         for (name, value) in head.headers {
             let name = Self.isLower(name) ? name : name.lowercased()
             // The parser has checked that it is a number; one that fits no Int is too large.
-            if name == "content-length" { announced = Int(value) ?? .max }
-            if name == "host" { hosts += 1 }
+            if name == "content-length" { announced = Self.length(value) }
+            // Some read a list as its first element, others as its last.
+            if name == "host" { hosts += value.utf8.contains(UInt8(ascii: ",")) ? 2 : 1 }
             if name == "transfer-encoding" {
                 coding = (coding.map { "\($0), " } ?? "") + value.lowercased()
             }
@@ -306,6 +307,12 @@ final class HTTPConnection: ChannelDuplexHandler {
             // The client may announce more than it sends, so reserve little.
             request.body.reserveCapacity(min(announced, 64 * 1_024))
         }
+    }
+
+    /// Spaces around the number are no part of it.
+    private static func length(_ value: String) -> Int {
+        let digits = value.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        return Int(String(decoding: digits, as: UTF8.self)) ?? .max
     }
 
     /// Sends 100 Continue to a client that waits for it.

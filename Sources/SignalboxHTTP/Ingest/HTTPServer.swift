@@ -51,9 +51,13 @@ public final class HTTPServer: Sendable {
                 }
             if let path = options.path {
                 let file = try UnixSocketFile(path)
-                let listener = try await bootstrap.bind(unixDomainSocketPath: path).get()
-                try file.open()
-                return HTTPServer(group, listener, connections, file)
+                do {
+                    let listener = try await bootstrap.withBoundSocket(file.descriptor).get()
+                    return HTTPServer(group, listener, connections, file)
+                } catch {
+                    file.remove()
+                    throw error
+                }
             }
             bootstrap = bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

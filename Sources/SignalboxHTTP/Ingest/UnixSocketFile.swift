@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// The file of a listening Unix socket: whoever may write to it may connect.
@@ -9,12 +8,44 @@ struct UnixSocketFile: Sendable {
     }
 
     private let path: String
+    /// A socket that is bound there, and does not listen yet.
+    let descriptor: Int32
+    private let identity: (device: UInt64, inode: UInt64)
 
-    /// Removes what a gateway that was killed has left; throws if somebody listens there, or it is no socket.
+    /// Binds a socket, in place of what a gateway that was killed has left; throws if somebody listens there, or
+    /// it is no socket.
     init(_ path: String) throws(Refusal) {
         self.path = path
         if let words = Self.refusal(path, mayBeInUse: false) { throw Refusal(description: words) }
         unlink(path)
+        let bound = Self.bind(path)
+        guard let bound else { throw Refusal(description: String(cString: strerror(errno))) }
+        (descriptor, identity) = bound
+    }
+
+    /// Only the gateway's user and group may connect. The mode of the socket goes over to its file, less the umask, so
+    /// that there is no moment with a wider one. nil: `errno` says why.
+    private static func bind(
+        _ path: String
+    ) -> (descriptor: Int32, identity: (device: UInt64, inode: UInt64))? {
+        let descriptor = socket(
+            AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        var address = address(path)
+        var facts = stat()
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+                guard fchmod(descriptor, 0o660) == 0 else { return Int32(-1) }
+                return Glibc.bind(descriptor, place, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard status == 0, chmod(path, 0o660) == 0, lstat(path, &facts) == 0 else {
+            let fault = errno
+            close(descriptor)
+            errno = fault
+            return nil
+        }
+        return (descriptor, (UInt64(facts.st_dev), UInt64(facts.st_ino)))
     }
 
     /// Why no socket can be bound at a path, as words; nil: one can.
@@ -33,25 +64,30 @@ struct UnixSocketFile: Sendable {
         return !mayBeInUse && isListening(path) ? "somebody listens there already" : nil
     }
 
-    /// Lets the gateway's user and group connect, and nobody else.
-    func open() throws(Refusal) {
-        guard chmod(path, 0o660) == 0 else {
-            throw Refusal(description: String(cString: strerror(errno)))
-        }
+    /// Removes the file, if it is still this one: another gateway may have put its own there.
+    func remove() {
+        var facts = stat()
+        guard lstat(path, &facts) == 0,
+            (UInt64(facts.st_dev), UInt64(facts.st_ino)) == identity
+        else { return }
+        unlink(path)
     }
 
-    func remove() { unlink(path) }
+    private static func address(_ path: String) -> sockaddr_un {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { place in
+            place.copyBytes(from: path.utf8.prefix(place.count - 1))
+        }
+        return address
+    }
 
     private static func isListening(_ path: String) -> Bool {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { place in
-            place.copyBytes(from: path.utf8.prefix(place.count - 1))
-        }
+        var address = address(path)
         let status = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
