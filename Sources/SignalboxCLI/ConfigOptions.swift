@@ -20,10 +20,12 @@ struct ConfigOptions: ParsableArguments {
         options.addPluginFolders(pluginFolder)
         options.setRunner(["/proc/self/exe"])
         if let listen, !options.setListen(listen) {
-            throw ValidationError("--listen must be host:port, such as 127.0.0.1:8080, or unix:/path")
+            throw ValidationError(
+                "--listen must be host:port, such as 127.0.0.1:8080, or unix:/path")
         }
         if let admin, !options.setAdmin(admin) {
-            throw ValidationError("--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
+            throw ValidationError(
+                "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
         }
         return options
     }

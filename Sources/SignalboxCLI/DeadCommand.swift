@@ -75,7 +75,8 @@ struct DeadCommand: AsyncParsableCommand {
             var options = GatewayOptions(configPath: config)
             options.dataFolder = data
             if let admin, !options.setAdmin(admin) {
-                throw ValidationError("--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
+                throw ValidationError(
+                    "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
             }
             return options
         }

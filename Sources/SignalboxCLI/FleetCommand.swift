@@ -23,7 +23,8 @@ struct FleetCommand: AsyncParsableCommand {
     func run() async throws {
         var options = GatewayOptions(configPath: config)
         if let admin, !options.setAdmin(admin) {
-            throw ValidationError("--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
+            throw ValidationError(
+                "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
         }
         do {
             let fleet = try await FleetTool.read(options)

@@ -39,7 +39,8 @@ struct RunningGateway: ParsableArguments {
     func ask(_ body: (GatewayOptions) async throws -> String) async throws {
         var options = GatewayOptions(configPath: config)
         if let admin, !options.setAdmin(admin) {
-            throw ValidationError("--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
+            throw ValidationError(
+                "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
         }
         do {
             Output.line(try await body(options))

@@ -65,7 +65,8 @@ struct TraceCommand: AsyncParsableCommand {
     func run() async throws {
         var options = GatewayOptions(configPath: config)
         if let admin, !options.setAdmin(admin) {
-            throw ValidationError("--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
+            throw ValidationError(
+                "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
         }
         var query = TraceQuery(subjects[0])
         query.sinceUnixMs = since
