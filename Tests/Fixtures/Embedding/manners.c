@@ -30,7 +30,7 @@ static const char config[] =
     "version: 1\n"
     "gateway: { listen: \"127.0.0.1:0\", admin: \"127.0.0.1:0\", sources: [shop] }\n"
     "plugins:\n  texts: { library: Texts }\n  hello: { library: HelloWire, config: { endpoint: \"https://127.0.0.1:1\" } }\n"
-    "routes:\n  - { name: shop, from: shop, build: { with: texts }, send: { ios: hello } }\n";
+    "routes:\n  - { name: shop, from: shop, build: { with: texts, set: { title: T } }, send: { ios: hello } }\n";
 
 const sbx_plugin *hello_entry(const sbx_host *host, sbx_error *error);
 

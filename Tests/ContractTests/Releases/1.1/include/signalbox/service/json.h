@@ -30,6 +30,7 @@ typedef struct sbx_json {
   /* Depth at most 64. INVALID: error->message has the fault, never the text.
    * An event's data, a route's options, and a notification's data and overrides are parsed once: in the call in
    * which the host hands them over, parse() of such text returns the host's own parse. Since 1.1.
+   * Half a surrogate pair ("\ud83d" alone, of a text cut in the middle of an emoji) reads as U+FFFD. Since 1.1.
    * Statuses: OK, INVALID, TOO_LARGE. Thread: all of this table: the thread of the role call. */
   sbx_status (*parse)(const struct sbx_host *host, sbx_str text, sbx_json_value *root, sbx_error *error);
   /* By RFC 6901 pointer ("/notification/title"; "" is the value itself). Of doubled members the
