@@ -68,7 +68,7 @@ struct SandboxTests {
                 process: [.environment]),
         ] + (isRoot ? [] : [.init(name: "threads", sandbox: [.limits])])
 
-    /// Many systems let nobody trace a process that he has not started.
+    /// On many systems a process may only be traced by the one that started it.
     static func isHeldByYama(_ attack: Attack) -> Bool {
         let scope = try? String(
             contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8)

@@ -113,7 +113,7 @@ static inline int landlock_begin(uint64_t files, uint64_t network, uint64_t scop
   return (int)made;
 }
 
-/* Gives some back below a path. A path that is not there is no fault. */
+/* Gives rights back below a path. A path that does not exist is skipped. */
 static inline int landlock_allow(int set, const char *path, uint64_t rights) {
   int place = open(path, 010000000 /* O_PATH */ | O_CLOEXEC);
   if (place < 0) return 0;

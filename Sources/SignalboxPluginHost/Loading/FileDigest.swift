@@ -25,9 +25,6 @@ package enum FileDigest {
             guard more > 0 else { return nil }
             count += more
         }
-        return Digest.sha256(bytes).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        return Hex.encode(Digest.sha256(bytes))
     }
 }

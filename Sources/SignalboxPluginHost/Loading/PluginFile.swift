@@ -41,8 +41,8 @@ struct PluginFile: ~Copyable {
         guard path.hasPrefix("/"), access(path, F_OK) == 0 else {
             throw LoadFault("plugin-not-found", "there is no file \(path)")
         }
-        // Opening a pipe without O_NONBLOCK would wait for its writer.
         if sha256 == nil { try PluginPlace.judge(path) }
+        // Opening a pipe without O_NONBLOCK would wait for its writer.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             throw LoadFault(
@@ -78,8 +78,11 @@ struct PluginFile: ~Copyable {
     /// Throws unless the file has the digest that it must have.
     func checkDigest() throws(LoadFault) { try check(FileDigest.sha256(of: file)) }
 
-    private func check(_ found: String?) throws(LoadFault) {
-        guard let sha256, found != sha256 else { return }
+    /// Reads the digest only if one is asked for.
+    private func check(_ read: @autoclosure () -> String?) throws(LoadFault) {
+        guard let sha256 else { return }
+        let found = read()
+        guard found != sha256 else { return }
         throw LoadFault(
             "plugin-other-digest",
             "\(path) has the SHA-256 \(found ?? "of no file"), and not the one in gateway.yaml: if the file "
