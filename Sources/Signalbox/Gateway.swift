@@ -3,6 +3,7 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxObservability
+internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -29,6 +30,9 @@ public final class Gateway: Sendable {
 
     /// Requests and events are taken.
     var isTaking: Bool { !isClosed.load(ordering: .acquiring) }
+
+    /// Names the plugin that crashes the process on standard error; for programs that only run a gateway.
+    public static func reportCrashes() { CrashReport.install() }
 
     /// Raises the process's limit of file descriptors as far as allowed; for programs that only run a gateway.
     public static func raiseDescriptors() { ProcessRoom.raiseDescriptors() }

@@ -23,6 +23,7 @@ enum Exit {
             return config
         }
         Output.error("signalbox: \(error)")
+        if let error = error as? ListenError { return error.isTemporary ? temporary : config }
         if let error = error as? StoreTool.Fault, error.isTemporary { return temporary }
         return fault
     }

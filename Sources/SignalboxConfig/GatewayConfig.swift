@@ -66,6 +66,8 @@ public struct ListenerLimits: Sendable, Hashable {
     public var clientRate = 0
     /// Most requests per second for one source, and for the device registry; 0: any number.
     public var sourceRate = 0
+    /// Most authorization codes per second of one client address; 0: any number.
+    public var codeRate = 10
     /// Most devices of one event, after its users were looked up.
     public var devicesPerEvent = 100_000
 

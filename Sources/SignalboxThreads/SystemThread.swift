@@ -29,7 +29,10 @@ public enum SystemThread {
         }
     }
 
-    /// Runs `body` on a new detached thread with all signals blocked.
+    /// Signals of faults of the thread itself. While one is blocked, a fault ends the process without its handler.
+    public static let faults = [SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP]
+
+    /// Runs `body` on a new detached thread with all signals blocked but those of its own faults.
     ///
     /// The program handles signals on its own threads.
     ///
@@ -38,6 +41,7 @@ public enum SystemThread {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
+        for fault in faults { sigdelset(&all, fault) }
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         var thread = pthread_t()

@@ -268,6 +268,42 @@ final class BrandLogin: Sendable {
         await login.api.shutdown()
     }
 
+    /// Anybody may send codes; each would spend the client's secret at the brand's endpoint.
+    @Test func `an address that sends too many authorization codes is told to wait`()
+        async throws
+    {
+        let login = try await BrandLogin.start()
+        let rig = try await Self.rig(login) {
+            $0.replacing("gateway:\n", with: "gateway:\n  limits: { code_rate: 1 }\n")
+        }
+        var statuses: [UInt32] = []
+        var waits: [String] = []
+        // Two at once, and one a second: thirty codes take less than twenty seconds.
+        for number in 0..<30 {
+            let (status, _, answer) = try await rig.call(
+                "POST", "/v1/devices",
+                #"{"token":"t1","platform":"ios","code":"bad-\#(number)","code_verifier":"v"}"#)
+            statuses.append(status)
+            if status == 429 { waits.append(answer.header("retry-after") ?? "") }
+        }
+        #expect(statuses.prefix(2) == [401, 401])
+        #expect(Set(statuses) == [401, 429])
+        #expect(!waits.isEmpty && waits.allSatisfy { $0 == "1" })
+        #expect(
+            login.api.requests.filter { $0.path == "/token" }.count
+                == statuses.filter { $0 == 401 }.count)
+        #expect(
+            rig.gateway.metricsText.contains(
+                #"signalbox_limit_reached_total{listener="listen",limit="code_rate"} \#(waits.count)"#
+            ))
+        // A token of the login is not a code.
+        let token = try BrandLogin.token(login.ec, "ES256", kid: "ec-1")
+        let (status, _, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))
+        #expect(status == 200)
+        await rig.end()
+        await login.api.shutdown()
+    }
+
     @Test func `only good tokens pass, and say why not`() async throws {
         let login = try await BrandLogin.start(publishesRSA: false)
         let rig = try await Self.rig(login)

@@ -2,6 +2,8 @@ import Foundation
 import PluginRig
 import Signalbox
 import SignalboxCore
+import SignalboxHTTP
+import SignalboxSimulators
 import Testing
 
 /// A delivery on which a plugin fails, among others in one batch.
@@ -66,5 +68,45 @@ import Testing
         #expect(ended("failed") == 1 && ended("delivered") == 8)
         await rig.end()
         #expect(rig.simulators.provider.received.count == 8)
+    }
+
+    /// A plugin in the gateway's process takes the gateway with it: its operator must know which.
+    @Test func `a plugin that ends the gateway is named`() async throws {
+        let template = PluginRig.root.appending(path: "Examples/templates/c/send-http/plugin.c")
+        let source = try String(contentsOf: template, encoding: .utf8)
+            .replacing("    sbx_out_reset(&body);\n", with: "    __builtin_trap();\n")
+        let folder = try Workshop.folder()
+        let file = folder.appending(path: "plugin.c")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        let library = try await PluginRig.compile(
+            file: file.path, to: folder.appending(path: "libtrap.so").path)
+        let simulators = try await Simulators.start()
+        let yaml = try ProgramTests.temporary(
+            "gateway.yaml",
+            """
+            version: 1
+            gateway: { listen: "127.0.0.1:0", admin: "127.0.0.1:0" }
+            plugins:
+              z: { library: Zendesk, config: { path: /in/z } }
+              mine: { library: \(library), config: { endpoint: "\(simulators.provider.origin)", ca: "\(simulators.files.ca)" } }
+            routes:
+              - { name: r, from: z, send: { ios: mine } }
+            """)
+        let (process, pipe) = try ProgramTests.start(
+            ["run", "--config", yaml], environment: ["SWIFT_BACKTRACE": "enable=no"])
+        var log = ""
+        while !log.contains("gateway is up") { log += try await Tool.next(pipe) }
+        let port = try #require(log.firstMatch(of: #/listen\.port=(\d+) /#)?.output.1)
+        let client = try RESTClient()
+        _ = try? await client.answer(
+            RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(port)/in/z",
+                body: Array(GatewayRig.webhook([("ios", "t1")]).utf8)))
+        #expect([-SIGILL, -SIGTRAP].contains(try await Tool.end(process)))
+        while case let text = try await Tool.next(pipe), !text.isEmpty { log += text }
+        #expect(
+            log.contains("it crashed in a call of the plugin of the instance mine. With"), "\(log)")
+        client.shutdown()
+        await simulators.shutdown()
     }
 }

@@ -84,6 +84,30 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8) == "another's")
     }
 
+    /// Cleaners of `/tmp` remove sockets that nobody has touched for days.
+    @Test func `a socket whose file is removed comes back`() async throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "in.sock")
+        let rig = try await Self.rig(folder)
+        let body = GatewayRig.webhook([("ios", "t1")])
+        #expect(try await Self.ask(rig, file, "POST", "/in/z", body).status == 200)
+        try FileManager.default.removeItem(at: file)
+        try await OutcomeTests.until("the socket is back") {
+            FileManager.default.fileExists(atPath: file.path)
+        }
+        // It may be bound for a moment before it listens.
+        var status: UInt32?
+        for _ in 0..<10_000 where status == nil {
+            status = try? await Self.ask(rig, file, "POST", "/in/z", body).status
+        }
+        #expect(status == 200)
+        let facts = try FileManager.default.attributesOfItem(atPath: file.path)
+        #expect(facts[.posixPermissions] as? Int == 0o660)
+        await rig.end()
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+
     @Test func `a file that a killed gateway left is replaced, and nothing else is`() async throws {
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -10,6 +10,10 @@ import Testing
         (
             "devices of one event after its users were looked up", ["devicesPerEvent = 100_000"]
         ),
+        (
+            "devices of requests with more than 10,000, while they are stored",
+            ["devicesMin = 10_000", "devicesMax = 500_000"]
+        ),
         ("events in one request", ["eventsPerRequestMax = 1_000"]),
         (
             "events in a batch of a source plugin",
@@ -142,6 +146,7 @@ import Testing
         ("a badge counter", ["Int32.max"]),
         ("presence of a device", ["presenceSeconds: Int64 = 120", "10...86_400"]),
         ("authorization codes exchanged at once", ["exchangesMax = 16"]),
+        ("authorization codes per second of one client address", ["codeRate = 10"]),
         ("opens in one request", ["opensMax = 100"]),
         (
             "outcomes that a receiver has not taken",

@@ -13,8 +13,9 @@ struct DeviceAccess: Sendable {
     init(_ plan: GatewayPlan, _ machinery: Machinery, _ store: any GatewayStore) {
         clients = plan.config.deviceClients
         users = UserAuthenticator(
-            plan.config.deviceUsers, rest: machinery.rest, store: store, logger: machinery.logger,
-            clock: machinery.clock)
+            plan.config.deviceUsers, codeRate: plan.config.gateway.limits.codeRate,
+            rest: machinery.rest, store: store, metrics: machinery.metrics,
+            logger: machinery.logger, clock: machinery.clock)
         routes = Set(plan.config.routes.map(\.route.name))
         keepsHistory = plan.config.gateway.history.bytesMax > 0
     }

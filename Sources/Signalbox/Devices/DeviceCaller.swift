@@ -19,6 +19,7 @@ extension DevicesService {
     enum Stranger: Error {
         case unknown(String)
         case unavailable(String)
+        case tooMany(seconds: Int)
     }
 
     /// The caller: a client of gateway.yaml, a user with a token, or a user with an authorization code.
@@ -44,12 +45,13 @@ extension DevicesService {
                     try await access.users.user(
                         code: code, verifier: body["code_verifier"]?.string ?? "",
                         redirectURI: body["redirect_uri"]?.string ?? "",
-                        clientID: body["client_id"]?.string ?? ""))
+                        clientID: body["client_id"]?.string ?? "", from: request.remote))
             }
         } catch {
             switch error {
             case .refused(let words): throw .unknown(words)
             case .unavailable(let words): throw .unavailable(words)
+            case .tooMany(let seconds): throw .tooMany(seconds: seconds)
             }
         }
         throw .unknown("send a bearer token of gateway.yaml's devices.clients")

@@ -50,6 +50,9 @@ struct DevicesService: Sendable {
                 record(request, answer, nil)
                 return answer
             case .unavailable(let words): return Problem.busy(words)
+            case .tooMany(let seconds):
+                return Problem.tooMany(
+                    "too many authorization codes from this address", retryAfterSeconds: seconds)
             }
         }
         let answer = await self.answer(request, caller)

@@ -4,6 +4,8 @@ internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxJSON
+internal import SignalboxObservability
+internal import SignalboxThreads
 internal import Synchronization
 
 /// Finds the user that a token or an authorization code identifies.
@@ -20,6 +22,8 @@ final class UserAuthenticator: Sendable {
         case refused(String)
         /// 503: keys or the token endpoint cannot be reached.
         case unavailable(String)
+        /// 429: so many seconds must pass first.
+        case tooMany(seconds: Int)
     }
 
     /// How long fetched keys are valid, and how soon an unknown `kid` fetches them again.
@@ -45,24 +49,32 @@ final class UserAuthenticator: Sendable {
         /// In order of use.
         var codesInOrder: [String] = []
         var exchanges = 0
+        /// Of the addresses that codes come from.
+        var addresses = TokenBuckets(countMax: 10_000)
     }
 
     private let groups: [(settings: DeviceUsers, keys: KeySet?)]
     private let rest: RESTClient
     private let store: any GatewayStore
     private let clock: @Sendable () -> UInt64
+    /// Most codes per second of one address; 0: any number.
+    private let codeRate: Int
+    private let metrics: GatewayMetrics
     private let logger: Logger
+    private let lines = FaultLines()
     private let state = Mutex(State())
 
     init(
-        _ groups: [DeviceUsers], rest: RESTClient, store: any GatewayStore, logger: Logger,
-        clock: @escaping @Sendable () -> UInt64
+        _ groups: [DeviceUsers], codeRate: Int, rest: RESTClient, store: any GatewayStore,
+        metrics: GatewayMetrics, logger: Logger, clock: @escaping @Sendable () -> UInt64
     ) {
         // The rule `bad-keys` has read them once: a configuration with unusable keys is refused before this.
         self.groups = groups.map { ($0, $0.keys.isEmpty ? nil : try? KeySet($0.keys)) }
         self.rest = rest
         self.store = store
         self.clock = clock
+        self.codeRate = codeRate
+        self.metrics = metrics
         self.logger = logger
     }
 
@@ -147,9 +159,10 @@ final class UserAuthenticator: Sendable {
 
     // MARK: Codes
 
-    /// The user of an authorization code, which is exchanged at the brand's token endpoint, once.
+    /// The user of an authorization code, which is exchanged at the brand's token endpoint, once. Each exchange spends
+    /// the client's secret and a request of the endpoint, and anybody may send a code: an address may send a few only.
     func user(
-        code: String, verifier: String, redirectURI: String, clientID: String
+        code: String, verifier: String, redirectURI: String, clientID: String, from address: String
     ) async throws(Failure) -> Identity {
         let flows = groups.filter { group in
             group.settings.code.map { clientID.isEmpty || $0.clientID == clientID } ?? false
@@ -160,6 +173,7 @@ final class UserAuthenticator: Sendable {
                     ? "authorization codes are not taken here"
                     : "say which client_id the code is of")
         }
+        try admit(address, group)
         let name = try await use(code, flow)
         defer { state.withLock { $0.exchanges -= 1 } }
         var fields = [
@@ -192,6 +206,25 @@ final class UserAuthenticator: Sendable {
             throw .refused("the token endpoint gave no id_token")
         }
         return try await user(token: text, of: group.name)
+    }
+
+    private func admit(_ address: String, _ group: DeviceUsers) throws(Failure) {
+        guard codeRate > 0 else { return }
+        let now = SystemClock.monotonicNs
+        let wait = state.withLock {
+            $0.addresses.take(address, perSecond: codeRate, nowNs: now)
+        }
+        guard let wait else { return }
+        metrics.limitsReached["listen", "code_rate"].add()
+        if let skipped = lines.write(address) {
+            logger.warning(
+                "a client sends too many authorization codes, answering 429",
+                metadata: [
+                    "devices.users": "\(group.name)", "client": "\(address)",
+                    "count": "\(skipped + 1)",
+                ])
+        }
+        throw .tooMany(seconds: wait)
     }
 
     /// Remembers a code, which is valid once, also after a restart; returns its name.

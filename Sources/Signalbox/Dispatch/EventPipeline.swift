@@ -20,6 +20,7 @@ final class EventPipeline: Sendable {
     private let context: DispatchContext
     private let lanes: LaneTable
     private let deviceReports: DeviceReports
+    private let large = LargeEvents()
 
     init(context: DispatchContext, lanes: LaneTable, deviceReports: DeviceReports) {
         self.context = context
@@ -115,6 +116,20 @@ final class EventPipeline: Sendable {
     ) {
         let generation = context.live.now
         guard let events = bounded(given, generation, leavesOut: leavesOut, done) else { return }
+        // By index: a loop over events would copy each.
+        let devices = events.indices.reduce(0) { $0 + events[$1].recipients.count }
+        guard large.enter(devices) else {
+            context.logger.warning(
+                "large events come faster than they are stored, answering 503",
+                metadata: ["plugin.instance": "\(source)", "recipients": "\(devices)"])
+            context.metrics.event(source: source, result: "busy")
+            done(.unavailable("too many devices of large events are being stored"), [])
+            return
+        }
+        let done: Done = { [large] answer, committed in
+            large.leave(devices)
+            done(answer, committed)
+        }
         let keepsHistory = generation.keepsHistory
         var entry = StoreEntry(
             items: [], receivedUnixMs: receivedUnixMs,

@@ -89,8 +89,10 @@ struct Listeners: Sendable {
             all.append(Port(name: name, server: server))
         } catch {
             let key = name == "devices" ? "devices.listen" : "gateway.\(name)"
+            let refusal = ListenRefusal(error)
             throw ListenError(
-                message: "\(key): cannot listen on \(address): \(error)")
+                message: "\(key): cannot listen on \(address): \(refusal)",
+                isTemporary: refusal.isTemporary)
         }
     }
 

@@ -105,6 +105,10 @@ extension ConfigSection {
                 "most requests per second for each source, and for the device registry; `0`: any number",
                 "`0`", .integer(0, 1_000_000)),
             .init(
+                "code_rate",
+                "most authorization codes per second of one client address; `0`: any number",
+                "`10`", .integer(0, 1_000_000)),
+            .init(
                 "devices_per_event", "most devices of one event, after its users were looked up",
                 "`100000`", .integer(1, 10_000_000)),
         ])

@@ -11,10 +11,21 @@ public final class HTTPServer: Sendable {
     /// Most bytes per read, and so the most that a client can send ahead of its answers.
     private static let readBytesMax = 16 * 1_024
 
+    private enum Listener {
+        case channel(any Channel)
+        case file(UnixListener)
+
+        func close() async {
+            switch self {
+            case .channel(let channel): try? await channel.close()
+            case .file(let file): await file.close()
+            }
+        }
+    }
+
     private let group: MultiThreadedEventLoopGroup
-    private let listener: any Channel
+    private let listener: Listener
     private let connections: HTTPConnections
-    private let file: UnixSocketFile?
     private let ending = Mutex<Task<Void, Never>?>(nil)
     /// The port it listens on; 0 for a Unix socket.
     public let port: Int
@@ -27,48 +38,53 @@ public final class HTTPServer: Sendable {
         let connections = HTTPConnections(
             loop: group.next(), logger: logger, options: options)
         do {
-            var bootstrap = ServerBootstrap(group: group)
-                .serverChannelOption(.backlog, value: 1_024)
-                // A client may close its side as soon as it has sent its request.
-                .childChannelOption(.allowRemoteHalfClosure, value: true)
-                .childChannelOption(.maxMessagesPerRead, value: 1)
-                .childChannelOption(
-                    .recvAllocator,
-                    value: AdaptiveRecvByteBufferAllocator(
-                        minimum: 64, initial: 2_048, maximum: readBytesMax)
-                )
-                .serverChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        channel.closeOnExec()
-                        // If no descriptor is free, it waits a second instead of retrying in a loop.
-                        try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
-                    }
-                }
-                .childChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try Self.setUp(channel, connections, options, handler)
-                    }
-                }
             if let path = options.path {
-                let file = try UnixSocketFile(path)
-                do {
-                    let listener = try await bootstrap.withBoundSocket(file.descriptor).get()
-                    return HTTPServer(group, listener, connections, file)
-                } catch {
-                    file.remove()
-                    throw error
+                let file = try await UnixListener.start(path, logger: logger) { descriptor in
+                    Self.bootstrap(group, connections, options, handler).withBoundSocket(descriptor)
                 }
+                return HTTPServer(group, .file(file), port: 0, connections)
             }
-            bootstrap = bootstrap.serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            let bootstrap = Self.bootstrap(group, connections, options, handler)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             let bound =
                 options.socket.map { bootstrap.withBoundSocket($0.descriptor) }
                 ?? bootstrap.bind(host: options.host, port: options.port)
-            return HTTPServer(group, try await bound.get(), connections, nil)
+            let channel = try await bound.get()
+            return HTTPServer(
+                group, .channel(channel), port: channel.localAddress?.port ?? 0, connections)
         } catch {
             try? await group.shutdownGracefully()
             throw error
         }
+    }
+
+    private static func bootstrap(
+        _ group: MultiThreadedEventLoopGroup, _ connections: HTTPConnections,
+        _ options: HTTPServerOptions, _ handler: any HTTPServerHandler
+    ) -> ServerBootstrap {
+        ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1_024)
+            // A client may close its side as soon as it has sent its request.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(
+                    minimum: 64, initial: 2_048, maximum: readBytesMax)
+            )
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    channel.closeOnExec()
+                    // If no descriptor is free, it waits a second instead of retrying in a loop.
+                    try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                }
+            }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Self.setUp(channel, connections, options, handler)
+                }
+            }
     }
 
     private static func setUp(
@@ -89,14 +105,13 @@ public final class HTTPServer: Sendable {
     }
 
     private init(
-        _ group: MultiThreadedEventLoopGroup, _ listener: any Channel,
-        _ connections: HTTPConnections, _ file: UnixSocketFile?
+        _ group: MultiThreadedEventLoopGroup, _ listener: Listener, port: Int,
+        _ connections: HTTPConnections
     ) {
-        self.file = file
         self.group = group
         self.listener = listener
         self.connections = connections
-        port = listener.localAddress?.port ?? 0
+        self.port = port
     }
 
     /// Calls back from the event loop when it is its turn; not after `shutdown`.
@@ -113,9 +128,8 @@ public final class HTTPServer: Sendable {
     public func shutdown() async {
         let task = ending.withLock { ending in
             if let known = ending { return known }
-            let made = Task { [group, listener, connections, file] in
-                try? await listener.close()
-                file?.remove()
+            let made = Task { [group, listener, connections] in
+                await listener.close()
                 await connections.end()
                 try? await group.shutdownGracefully()
             }

@@ -64,14 +64,18 @@ struct UnixSocketFile: Sendable {
         return !mayBeInUse && isListening(path) ? "somebody listens there already" : nil
     }
 
-    /// Removes the file, if it is still this one: another gateway may have put its own there.
-    func remove() {
+    /// What is in its place.
+    enum Place { case own, another, none }
+
+    /// Whether the file is still there.
+    var place: Place {
         var facts = stat()
-        guard lstat(path, &facts) == 0,
-            (UInt64(facts.st_dev), UInt64(facts.st_ino)) == identity
-        else { return }
-        unlink(path)
+        guard lstat(path, &facts) == 0 else { return errno == ENOENT ? .none : .another }
+        return (UInt64(facts.st_dev), UInt64(facts.st_ino)) == identity ? .own : .another
     }
+
+    /// Removes the file, if it is still this one: another gateway may have put its own there.
+    func remove() { if place == .own { unlink(path) } }
 
     private static func address(_ path: String) -> sockaddr_un {
         var address = sockaddr_un()

@@ -28,6 +28,8 @@ final class InstanceContext: @unchecked Sendable {
     /// Given to the plugin; lives as long as this object.
     let host: UnsafeMutablePointer<sbx_host>
     private let texts: [UnsafeMutablePointer<CChar>]
+    /// The instance's name, for `CallScope`; lives as long as this object.
+    var owner: UnsafePointer<CChar> { UnsafePointer(texts[2]) }
 
     init(
         name: String, program: String, version: String, minor: UInt32,
@@ -95,7 +97,7 @@ final class InstanceContext: @unchecked Sendable {
         let status = start { [self] answer in
             services.onWorker {
                 defer { self.calls.leave() }
-                answer()
+                CallScope.run(of: self.owner) { _ in answer() }
             }
         }
         if status != SBX_OK { calls.leave() }

@@ -47,7 +47,7 @@ public final class PluginInstance: @unchecked Sendable {
     }
 
     private func create(_ json: String) -> PluginFault? {
-        CallScope.run(isControl: true) { arena in
+        CallScope.run(of: context.owner, isControl: true) { arena in
             var made: OpaquePointer?
             var error = sbx_error.fresh
             let status = library.table.create(context.host, arena.text(json), &made, &error)
@@ -64,7 +64,7 @@ public final class PluginInstance: @unchecked Sendable {
     public func start(fetches: Bool) async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         let started = await control.value { [self] () -> PluginFault? in
-            CallScope.run(isControl: true) { _ in
+            CallScope.run(of: context.owner, isControl: true) { _ in
                 var error = sbx_error.fresh
                 let status = library.table.start(raw, &error)
                 isStarted = status == SBX_OK
@@ -115,14 +115,14 @@ public final class PluginInstance: @unchecked Sendable {
             guard let raw else { return true }
             if isStarted {
                 var error = sbx_error.fresh
-                let status = CallScope.run(isControl: true) { _ in
+                let status = CallScope.run(of: context.owner, isControl: true) { _ in
                     library.table.stop(raw, deadline, &error)
                 }
                 guard status == SBX_OK else { return false }
             }
             context.flights.end()
             context.observer.end()
-            CallScope.run { _ in library.table.destroy(raw) }
+            CallScope.run(of: context.owner) { _ in library.table.destroy(raw) }
             self.raw = nil
             return true
         }
@@ -153,7 +153,7 @@ public final class PluginInstance: @unchecked Sendable {
         guard context.calls.enter() else { return nil }
         defer { context.calls.leave() }
         guard let raw else { return nil }
-        return CallScope.run { arena in
+        return CallScope.run(of: context.owner) { arena in
             if let serial { serial.update { _ in body(raw, arena) } } else { body(raw, arena) }
         }
     }
@@ -161,7 +161,7 @@ public final class PluginInstance: @unchecked Sendable {
     /// Runs a `[worker]` call for which a place in the gate of calls is held already.
     func settled(_ body: (OpaquePointer) -> Void) {
         guard let raw else { return }
-        CallScope.run { _ in
+        CallScope.run(of: context.owner) { _ in
             if let serial { serial.update { _ in body(raw) } } else { body(raw) }
         }
     }
@@ -173,7 +173,7 @@ public final class PluginInstance: @unchecked Sendable {
         guard let control else { return nil }
         return await control.value { [self] in
             raw.map { raw in
-                CallScope.run(isControl: true) { arena in
+                CallScope.run(of: context.owner, isControl: true) { arena in
                     body(PluginPointer(instance: raw), arena)
                 }
             }
@@ -215,7 +215,7 @@ public final class PluginInstance: @unchecked Sendable {
         _ name: String, _ refresh: CredentialTable.Refresh, _ raw: OpaquePointer
     ) {
         var error = sbx_error.fresh
-        let status = CallScope.run(isControl: true) { arena in
+        let status = CallScope.run(of: context.owner, isControl: true) { arena in
             refresh(raw, arena.text(name), &error)
         }
         let now = context.services.nowUnixMs

@@ -43,10 +43,13 @@ package final class CallScope {
         }
     }
 
-    /// Runs a call into a plugin.
+    /// Runs a call into a plugin; `owner` is the instance's name, which lives as long as the instance.
     package static func run<Result>(
-        isControl: Bool = false, _ body: (CArena) throws -> Result
+        of owner: UnsafePointer<CChar>? = nil, isControl: Bool = false,
+        _ body: (CArena) throws -> Result
     ) rethrows -> Result {
+        let outer = CrashReport.enter(owner)
+        defer { CrashReport.leave(to: outer, from: owner) }
         let scope = ThreadSlot.scope
         if scope.depth == 0 { scope.isControl = isControl }
         scope.depth += 1

@@ -9,7 +9,7 @@ enum ScopeService {
             guard let context = InstanceContext.from(host), let body else { return SBX_E_INVALID }
             guard context.calls.enter() else { return SBX_E_STOPPING }
             defer { context.calls.leave() }
-            CallScope.run { _ in body(plugin) }
+            CallScope.run(of: context.owner) { _ in body(plugin) }
             return SBX_OK
         }
         return table

@@ -14,8 +14,10 @@ enum SecretsService {
             guard let context = InstanceContext.from(host), let body else { return SBX_E_INVALID }
             guard context.isControlCall("watch() of sbx.secrets/1") else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
-            return context.secrets.watch(name.text) { CallScope.run { _ in body(plugin.pointer) } }
-                ? SBX_OK : SBX_E_NOT_FOUND
+            let isWatched = context.secrets.watch(name.text) { [unowned context] in
+                CallScope.run(of: context.owner) { _ in body(plugin.pointer) }
+            }
+            return isWatched ? SBX_OK : SBX_E_NOT_FOUND
         }
         return table
     }

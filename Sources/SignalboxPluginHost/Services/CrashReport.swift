@@ -1,0 +1,58 @@
+internal import Glibc
+internal import SignalboxThreads
+
+/// Names the plugin in whose call a thread has crashed: a plugin in the gateway's process takes the gateway with it, and
+/// the log ends with whatever was logged last.
+package enum CrashReport {
+    /// The name of the instance that each thread is in a call of.
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+    /// What handled each signal before: Swift's backtrace, if it is on, or nothing.
+    nonisolated(unsafe) private static var before: UnsafeMutablePointer<sigaction>?
+
+    /// A call begins on this thread; returns whose call it is in.
+    static func enter(_ owner: UnsafePointer<CChar>?) -> UnsafeMutableRawPointer? {
+        guard let owner else { return nil }
+        let outer = pthread_getspecific(key)
+        pthread_setspecific(key, owner)
+        return outer
+    }
+
+    /// A call has ended.
+    static func leave(to outer: UnsafeMutableRawPointer?, from owner: UnsafePointer<CChar>?) {
+        if owner != nil { pthread_setspecific(key, outer) }
+    }
+
+    /// Handles the signals of crashes in this process, once; for programs that only run a gateway.
+    package static func install() {
+        guard before == nil else { return }
+        let actions = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
+        actions.initialize(repeating: sigaction(), count: 65)
+        before = actions
+        _ = key
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { CrashReport.handle($0) }
+        // On the stack that Swift's backtrace has made, if it has: a thread may have used up its own.
+        action.sa_flags = SA_ONSTACK
+        for signal in SystemThread.faults { sigaction(signal, &action, &actions[Int(signal)]) }
+    }
+
+    /// Only what a handler of signals may do: no memory is allocated, and nothing is locked.
+    private static func handle(_ signal: CInt) {
+        if let owner = pthread_getspecific(key) {
+            write("signalbox: it crashed in a call of the plugin of the instance ")
+            _ = Glibc.write(STDERR_FILENO, owner, strlen(owner.assumingMemoryBound(to: CChar.self)))
+            write(". With `isolation: process` its process would end alone: docs/operations.md, ")
+            write("\"A plugin ends the gateway\"\n")
+        }
+        if let before { sigaction(signal, &before[Int(signal)], nil) }
+        raise(signal)
+    }
+
+    private static func write(_ text: StaticString) {
+        _ = Glibc.write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+    }
+}
