@@ -74,6 +74,7 @@ chaos: setup
 # Every fault of the wire to a provider, beside a provider that is well; ONLY=PART,... takes some, SECONDS=N lasts each.
 chaos-wire: SECONDS = 5
 chaos-wire: build
+	@scripts/setup.sh wire
 	@scripts/chaos/run.sh wire $(if $(ONLY),--only '$(ONLY)') --seconds $(SECONDS)
 
 # Three gateways behind HAProxy, on PostgreSQL under Patroni and etcd, harmed 50 times; ROUNDS=N and ONLY=HARM,... take less.

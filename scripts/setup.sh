@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prepares a fresh Debian or Ubuntu machine for builds: checks Swift, installs missing packages.
-#   scripts/setup.sh [bench|fleet|package]
+#   scripts/setup.sh [bench|fleet|package|wire]
 set -euo pipefail
 
 packages=(
@@ -30,6 +30,8 @@ packages+=(chromium)
 [ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
 # Failover, for chaos-fleet and soak.
 [ "${1:-}" = fleet ] && packages+=(etcd-server patroni)
+# Servers of others, and a network of its own, for chaos-wire.
+[ "${1:-}" = wire ] && packages+=(nghttp2-server h2o iproute2)
 # The Debian package, and a clean Debian to try it in.
 [ "${1:-}" = package ] && packages+=(dpkg-dev debootstrap iproute2)
 
@@ -94,7 +96,7 @@ ok=yes
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" || ok=
 [ -z "$made" ] || "${as_root[@]}" rm -f "$policy"
 [ -n "$ok" ] || fail "apt-get could not install: ${missing[*]}"
-for server in haproxy nginx prometheus; do
+for server in haproxy nginx prometheus h2o; do
   case " ${missing[*]} " in
     *" $server "*) ! command -v systemctl >/dev/null 2>&1 || "${as_root[@]}" systemctl -q disable "$server" 2>/dev/null || true ;;
   esac

@@ -61,6 +61,19 @@ import Testing
         withExtendedLifetime(silence) {}
     }
 
+    @Test func `an address that failed once has its turn again when no other takes connections`()
+        async throws
+    {
+        // At the first address nobody listens; the other one fails once.
+        let first = try SocketAddress(ipAddress: "::1", port: OwnPort.take())
+        let rig = try await PushRig([.drop], firstAddress: first)
+        rig.submit(1...1)
+        #expect(await rig.outcomes(1) == [1: "lost"])
+        rig.submit(2...2)
+        #expect(await rig.outcomes(2)[2] == "200")
+        await rig.end()
+    }
+
     @Test(arguments: [true, false])
     func `behind an address whose handshakes fail the others have their turn`(
         isSilent: Bool

@@ -3,24 +3,25 @@
 
   scripts/chaos/run.sh wire [--only FAULT,...] [--seconds N]
 
-Each webhook is a push for APNs, which is well, and one for FCM, which has the fault for N seconds. Afterwards everything that
-was answered 2xx must have arrived at both. Prints a table: what was accepted, sent, doubled and missing at FCM, how long after
-the fault's end the last one was there, what the fault did to the 99th percentile of APNs, and what /readyz said meanwhile.
-Exits 1 if a push is missing.
+Each webhook is a push for APNs, which is well, and one for FCM, which has the fault for N seconds. FCM is our simulator, with a
+proxy in front; then nginx, h2o and nghttpd (foreign.py); a server that writes each frame by hand (frames.py); and hosts whose
+names do not resolve as they should (names.py, which takes root). Afterwards everything that was answered 2xx must have arrived at
+both, or be counted as refused. Prints a table: what was accepted, sent, refused, doubled and missing at FCM, how long after the
+fault's end the last one was there, what the fault did to the 99th percentile of APNs and to the gateway's memory, what /readyz
+said meanwhile, and how attempts ended or what the log said. Exits 1 if a push is missing.
 """
-import argparse, atexit, collections, http.client, json, os, re, socket, ssl, subprocess, sys, tempfile, threading, time
+import argparse, atexit, re, socket, subprocess, sys, threading
+import foreign, frames, names
+from apart import Certificate
 from database import free_port
-from ledger import Simulators
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SIGNALBOX = f"{ROOT}/.build/release/signalbox"
+from rounds import Fault, Rounds
 
 
 class Wire:
     """A TCP proxy in front of FCM. `fault` is called with each end's data; None: pass everything."""
 
     def __init__(self, target):
-        self.target, self.mode, self.ends = target, "pass", set()
+        self.target, self.mode, self.forward, self.ends = target, "pass", None, set()
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -105,93 +106,6 @@ def tls_server(folder, subject, days, alpn):
     return port
 
 
-class Gateway:
-    def __init__(self, folder, variables):
-        self.port, self.admin, self.folder = free_port(), free_port(), folder
-        environment = dict(os.environ, **variables, SIGNALBOX_LISTEN=f"127.0.0.1:{self.port}",
-                           SIGNALBOX_ADMIN=f"127.0.0.1:{self.admin}", ZENDESK_PATH_SECRET="s", ZENDESK_DEDUPE="0s")
-        with open(f"{ROOT}/gateway.yaml") as file:
-            text = file.read()
-        with open(f"{folder}/gateway.yaml", "w") as file:
-            # Patient enough for the longest fault.
-            file.write(text.replace("retry: standard", "retry: patient").replace(
-                "# retry:\n#   patient: { initial: 5s, factor: 3, max: 10m, retries: 8, jitter: 0.2 }",
-                "retry:\n  patient: { initial: 200ms, factor: 1.5, max: 2s, retries: 100, jitter: 0.2 }"))
-        self.log = open(f"{folder}/log", "w+")
-        self.process = subprocess.Popen([SIGNALBOX, "run", "--config", f"{folder}/gateway.yaml"], cwd=folder, env=environment,
-                                        stdout=self.log, stderr=self.log)
-        atexit.register(self.process.kill)
-        while self.ask("/readyz")[0] != 200:
-            if self.process.poll() is not None:
-                raise SystemExit(open(f"{folder}/log").read())
-            time.sleep(0.05)
-
-    def ask(self, path):
-        try:
-            line = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=5)
-            line.request("GET", path)
-            answer = line.getresponse()
-            return answer.status, answer.read().decode()
-        except OSError:
-            return 0, ""
-
-    def says(self):
-        """What /readyz says of the sender that has the fault."""
-        status, body = self.ask("/readyz")
-        try:
-            for one in json.loads(body)["senders"]:
-                if one.get("sender") == "fcm":
-                    return f"{status}, {one.get('reason') or one.get('state') or 'ready'}"
-        except (ValueError, KeyError):
-            pass
-        return str(status)
-
-
-class Load:
-    """100 webhooks a second; when each was sent, by its number."""
-
-    def __init__(self, port):
-        self.port, self.number, self.sent, self.refused = port, 0, {}, 0
-
-    def run(self, seconds):
-        line, until = None, time.monotonic() + seconds
-        first = self.number
-        while time.monotonic() < until:
-            self.number += 1
-            n = self.number
-            body = json.dumps({
-                "devices": [{"identifier": f"{n:032x}", "type": "ios"}, {"identifier": f"a{n:031x}", "type": "android"}],
-                "notification": {"title": "Ada replied", "ticket_id": str(n), "body": "Your parcel is on its way."}})
-            now = time.time()
-            try:
-                line = line or http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-                line.request("POST", "/in/zendesk/s", body, {"content-type": "application/json"})
-                answer = line.getresponse()
-                answer.read()
-                if answer.status == 200:
-                    self.sent[n] = now
-                else:
-                    self.refused += 1
-            except (OSError, http.client.HTTPException):
-                self.refused, line = self.refused + 1, None
-            time.sleep(max(0, 0.01 - (time.time() - now)))
-        return [n for n in range(first + 1, self.number + 1) if n in self.sent]
-
-
-def arrivals(simulators, name):
-    out = collections.defaultdict(list)
-    for one in json.loads(simulators.call("GET", f"/{name}/received?count=0&timeout_ms=0")):
-        if one["status"] == 200:
-            out[one["token"]].append(one["unix_ms"])
-    return out
-
-
-def percentile(simulators, load, numbers):
-    times = arrivals(simulators, "apns")
-    took = sorted(times[f"{n:032x}"][0] - load.sent[n] * 1000 for n in numbers if times[f"{n:032x}"])
-    return took[int(len(took) * 0.99)] if took else float("nan")
-
-
 def faults(wire, simulators, folder):
     """Name: how it begins, and how it ends."""
     def order(**order):
@@ -234,54 +148,53 @@ def faults(wire, simulators, folder):
     }
 
 
+def groups():
+    """Faults that have a gateway of their own: the group's name, and what makes its rounds and faults."""
+    def simulated():
+        rounds = Rounds()
+        wire = behind(rounds)
+        return rounds, [Fault(name, *both) for name, both in faults(wire, rounds.simulators, rounds.folder).items()]
+
+    def others(module, fcm=""):
+        def make():
+            rounds = Rounds(fcm)
+            wire = behind(rounds)
+            certificate = Certificate(rounds.folder, rounds.variables["SIGNALBOX_CA_FILE"])
+            rounds.variables["SIGNALBOX_CA_FILE"] = certificate.roots
+            return rounds, module.faults(wire, rounds.folder, certificate)
+        return make
+
+    def behind(rounds):
+        wire = Wire(int(re.search(r":(\d+)$", rounds.variables["FCM_ENDPOINT"])[1]))
+        rounds.variables["FCM_ENDPOINT"] = f"https://127.0.0.1:{wire.port}"
+        return wire
+
+    # With 10 s and two connections, trying each offset of an answer would take minutes.
+    impatient = others(frames, "request_timeout_ms: 1000\n      connections: 8")
+    return {"simulators": simulated, "servers": others(foreign), "frames": impatient, "names": names.rounds}
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--only", default="", help="parts of names, with commas")
+    options.add_argument("--only", default="", help="parts of names, with commas; or simulators, servers, frames, names")
     options.add_argument("--seconds", type=float, default=6, help="how long each fault lasts")
+    options.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)  # of a network of its own
     options = options.parse_args()
-    folder = tempfile.mkdtemp(prefix="signalbox-wire-")
-    simulators = Simulators(SIGNALBOX, f"{folder}/secrets")
-    variables = dict(simulators.variables)
-    target = int(re.search(r":(\d+)$", variables["FCM_ENDPOINT"])[1])
-    wire = Wire(target)
-    wire.forward = None
-    variables["FCM_ENDPOINT"] = f"https://127.0.0.1:{wire.port}"
-    gateway = Gateway(folder, variables)
-    load = Load(gateway.port)
-    load.run(3)  # warm
-    print("| fault | accepted | sent | doubled | missing | last after | APNs' p99 before, during | /readyz said |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    wanted = [part.strip() for part in options.only.split(",") if part.strip()]
     status = 0
-    for name, (begin, end) in faults(wire, simulators, folder).items():
-        if options.only and not any(part.strip() in name for part in options.only.split(",")):
+    if not options.inside:
+        Rounds.head()
+    for group, make in groups().items():
+        if (group == "names") != options.inside:
             continue
-        for provider in ("apns", "fcm"):
-            simulators.call("DELETE", f"/{provider}/received")
-        before = load.run(3)
-        begin()
-        said = []
-        watch = threading.Thread(target=lambda: (time.sleep(options.seconds * 0.8), said.append(gateway.says())))
-        watch.start()
-        during = load.run(options.seconds)
-        watch.join()
-        end()
-        ended, all = time.time(), before + during
-        deadline = time.monotonic() + 90
-        while time.monotonic() < deadline:
-            there = arrivals(simulators, "fcm")
-            missing = [n for n in all if not there[f"a{n:031x}"]]
-            if not missing and len(arrivals(simulators, "apns")) >= len(all):
-                break
-            time.sleep(0.25)
-        doubled = sum(len(there[f"a{n:031x}"]) - 1 for n in all if there[f"a{n:031x}"])
-        last = max((max(there[f"a{n:031x}"]) for n in all if there[f"a{n:031x}"]), default=0) / 1000 - ended
-        lost = [n for n in all if not arrivals(simulators, "apns")[f"{n:032x}"]]
-        p99 = [percentile(simulators, load, part) for part in (before, during)]
-        print(f"| {name} | {len(all)} | {len(all) - len(missing)} | {doubled} | {len(missing) + len(lost)} | {max(0, last):.1f} s "
-              f"| {p99[0]:.0f} ms, {p99[1]:.0f} ms | {said[0]} |", flush=True)
-        status |= bool(missing or lost)
-    if load.refused:
-        print(f"{load.refused} webhooks were refused", file=sys.stderr)
+        rounds, found = make()
+        chosen = [one for one in found if not wanted or group in wanted or any(part in one.name for part in wanted)]
+        status |= rounds.all(chosen, options.seconds)
+    if Rounds.sums[0]:
+        print(f"APNs' p99: the sums during and before the faults differ by {100 * Rounds.sums[1] / Rounds.sums[0] - 100:.0f} %",
+              file=sys.stderr)
+    if not options.inside:
+        status |= names.in_own_network()
     return status
 
 

@@ -27,6 +27,9 @@ final class HostAddresses {
     /// The host serves at this address.
     func served(_ address: SocketAddress) { failed.removeAll { $0 == address } }
 
+    /// None of the addresses that were left took a connection: all have their turn again.
+    func noneConnected() { failed = [] }
+
     /// For one connect; nil: the system's. If no address is left, all have their turn again.
     func resolver() -> (any Resolver & Sendable)? {
         guard !failed.isEmpty else { return system }

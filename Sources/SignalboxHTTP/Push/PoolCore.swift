@@ -319,7 +319,7 @@ final class PoolCore: @unchecked Sendable {
             state.gone(id)
         } else {
             state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
-            if let address { hosts.failed(address) }
+            if let address { hosts.failed(address) } else { hosts.noneConnected() }
             // Of several addresses, which one.
             let place = address?.ipAddress.map { $0 == endpoint.host ? "" : " (\($0))" } ?? ""
             onEvent(

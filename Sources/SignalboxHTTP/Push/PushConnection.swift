@@ -18,45 +18,6 @@ final class PushConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A stream with the data received so far; reused for later requests.
-    private final class Stream {
-        var slot = 0
-        var id: Int32 = 0
-        /// The requests it belongs to; nil if the stream is free.
-        var batch: PushBatch?
-        var request = 0
-        var bodySent = 0
-        var status: UInt32 = 0
-        var headers: [Attribute] = []
-        var body: [UInt8] = []
-        /// The final answer's fields have come: what follows are trailers.
-        var hasHead = false
-        var trailerCount = 0
-        var isComplete = false
-        /// The pool has given it up and does not wait for its end.
-        var isAbandoned = false
-
-        func begin(slot: Int, batch: PushBatch, request: Int) {
-            self.slot = slot
-            self.batch = batch
-            self.request = request
-            id = 0
-            bodySent = 0
-            status = 0
-            hasHead = false
-            trailerCount = 0
-            isComplete = false
-            isAbandoned = false
-        }
-
-        /// Frees it for the next request.
-        func end() {
-            batch = nil
-            headers = []
-            body = []
-        }
-    }
-
     static let bodyBytesMax = 1 << 20
 
     let id: UInt64
@@ -72,7 +33,7 @@ final class PushConnection: ChannelInboundHandler {
     private var owner: (any PushConnectionOwner)?
     private var session: OpaquePointer?
     private var context: ChannelHandlerContext?
-    private var streams: [Stream] = []
+    private var streams: [PushStream] = []
     private var freeStreams: [Int] = []
     private(set) var openCount = 0
     private var isReady = false
@@ -80,7 +41,9 @@ final class PushConnection: ChannelInboundHandler {
     /// Set while nghttp2 reads or writes: it must not be called again until it returns.
     private var isInSession = false
     private var isCloseDue = false
-    private var closeReason = "closed by the peer"
+    /// Whether a stream has ended since this was last cleared.
+    private var hasEnded = false
+    private var closeReason = PushConnection.closedByPeer
     /// Whether TLS is done and the peer did not say by ALPN that it speaks HTTP/2.
     private var isSilentPeer = false
     private var fields: [nghttp2_nv] = []
@@ -113,7 +76,7 @@ final class PushConnection: ChannelInboundHandler {
     func send(slot: Int, batch: PushBatch, request: Int) -> Bool {
         guard let session, isReady, !isClosing else { return false }
         let index = freeStreams.popLast() ?? streams.count
-        if index == streams.count { streams.append(Stream()) }
+        if index == streams.count { streams.append(PushStream()) }
         let stream = streams[index]
         batch.fields(of: request, authority: authority.all, into: &fields)
         let body = batch.body(of: request)
@@ -174,7 +137,8 @@ final class PushConnection: ChannelInboundHandler {
             if outgoing.capacity > TLSWire.keptBytesMax { outgoing = ByteBuffer() }
         }
         if nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 {
-            // Its first words were no SETTINGS.
+            // The peer said GOAWAY, or nghttp2 has ended the session because of what it sent.
+            if closeReason == Self.closedByPeer { closeReason = Self.violation }
             close(reason: isSilentPeer && !isReady ? Self.noHTTP2 : closeReason)
         }
     }
@@ -257,12 +221,15 @@ final class PushConnection: ChannelInboundHandler {
             reason: isFlood
                 ? TLSFault.flooded.description
                 : isSilentPeer && !isReady
-                    ? Self.noHTTP2 : "the peer violated the HTTP/2 protocol")
+                    ? Self.noHTTP2 : Self.violation)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
         owner?.connectionReadComplete(self)
+        hasEnded = false
         flush()
+        // Streams that this side resets end when that is written.
+        if hasEnded { owner?.connectionReadComplete(self) }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -327,6 +294,8 @@ final class PushConnection: ChannelInboundHandler {
         flush()
     }
 
+    private static let closedByPeer = "closed by the peer"
+    private static let violation = "the peer violated the HTTP/2 protocol"
     private static let noHTTP2 =
         "the peer did not offer h2 by ALPN and does not speak it: HTTP/1.1 is not enough for pushes"
 
@@ -398,6 +367,7 @@ final class PushConnection: ChannelInboundHandler {
                 let stream = stream(frame.hd.stream_id)
             {
                 stream.isComplete = true
+                endUnread(stream)
             }
             if UInt32(frame.hd.type) == NGHTTP2_HEADERS.rawValue,
                 let stream = stream(frame.hd.stream_id), stream.status >= 200
@@ -440,6 +410,7 @@ final class PushConnection: ChannelInboundHandler {
         guard let index = index(ofStream: id) else { return }
         let stream = streams[index]
         openCount -= 1
+        hasEnded = true
         // An abandoned stream counted as open until now.
         let slot = stream.isAbandoned ? -1 : stream.slot
         let end: StreamEnd
@@ -453,6 +424,16 @@ final class PushConnection: ChannelInboundHandler {
         stream.end()
         freeStreams.append(index)
         owner?.connection(self, ended: slot, end)
+    }
+
+    /// A peer that has answered may never read the rest of the request: the stream would stay open until its time-out,
+    /// and the answer be lost.
+    private func endUnread(_ stream: PushStream) {
+        guard stream.status >= 200, !stream.isAbandoned, let session,
+            let body = stream.batch?.body(of: stream.request), stream.bodySent < body.count
+        else { return }
+        nghttp2_submit_rst_stream(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_CANCEL.rawValue)
     }
 
     private static func words(reset code: UInt32) -> String {
@@ -482,9 +463,9 @@ final class PushConnection: ChannelInboundHandler {
         return streams.indices.contains(index) && streams[index].batch != nil ? index : nil
     }
 
-    private func stream(_ id: Int32) -> Stream? { index(ofStream: id).map { streams[$0] } }
+    private func stream(_ id: Int32) -> PushStream? { index(ofStream: id).map { streams[$0] } }
 
-    private static func answer(_ stream: Stream, _ connection: UInt64) -> StreamEnd {
+    private static func answer(_ stream: PushStream, _ connection: UInt64) -> StreamEnd {
         var response = HTTPResponse(
             status: stream.status, headers: stream.headers, body: stream.body,
             connection: connection)
