@@ -8,12 +8,10 @@ was answered 2xx must have arrived at both. Prints a table: what was accepted, s
 the fault's end the last one was there, what the fault did to the 99th percentile of APNs, and what /readyz said meanwhile.
 Exits 1 if a push is missing.
 """
-import argparse, atexit, collections, http.client, json, os, re, socket, ssl, subprocess, sys, tempfile, threading, time
+import argparse, atexit, http.client, json, re, socket, subprocess, sys, tempfile, threading, time
 from database import free_port
+from gateway import SIGNALBOX, Gateway
 from ledger import Simulators
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SIGNALBOX = f"{ROOT}/.build/release/signalbox"
 
 
 class Wire:
@@ -105,46 +103,13 @@ def tls_server(folder, subject, days, alpn):
     return port
 
 
-class Gateway:
-    def __init__(self, folder, variables):
-        self.port, self.admin, self.folder = free_port(), free_port(), folder
-        environment = dict(os.environ, **variables, SIGNALBOX_LISTEN=f"127.0.0.1:{self.port}",
-                           SIGNALBOX_ADMIN=f"127.0.0.1:{self.admin}", ZENDESK_PATH_SECRET="s", ZENDESK_DEDUPE="0s")
-        with open(f"{ROOT}/gateway.yaml") as file:
-            text = file.read()
-        with open(f"{folder}/gateway.yaml", "w") as file:
-            # Patient enough for the longest fault.
-            file.write(text.replace("retry: standard", "retry: patient").replace(
-                "# retry:\n#   patient: { initial: 5s, factor: 3, max: 10m, retries: 8, jitter: 0.2 }",
-                "retry:\n  patient: { initial: 200ms, factor: 1.5, max: 2s, retries: 100, jitter: 0.2 }"))
-        self.log = open(f"{folder}/log", "w+")
-        self.process = subprocess.Popen([SIGNALBOX, "run", "--config", f"{folder}/gateway.yaml"], cwd=folder, env=environment,
-                                        stdout=self.log, stderr=self.log)
-        atexit.register(self.process.kill)
-        while self.ask("/readyz")[0] != 200:
-            if self.process.poll() is not None:
-                raise SystemExit(open(f"{folder}/log").read())
-            time.sleep(0.05)
-
-    def ask(self, path):
-        try:
-            line = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=5)
-            line.request("GET", path)
-            answer = line.getresponse()
-            return answer.status, answer.read().decode()
-        except OSError:
-            return 0, ""
-
-    def says(self):
-        """What /readyz says of the sender that has the fault."""
-        status, body = self.ask("/readyz")
-        try:
-            for one in json.loads(body)["senders"]:
-                if one.get("sender") == "fcm":
-                    return f"{status}, {one.get('reason') or one.get('state') or 'ready'}"
-        except (ValueError, KeyError):
-            pass
-        return str(status)
+def says(gateway):
+    """What /readyz says of the sender that has the fault."""
+    status, body = gateway.ready()
+    for one in body.get("senders", []):
+        if one.get("sender") == "fcm":
+            return f"{status}, {one.get('reason') or one.get('state') or 'ready'}"
+    return str(status)
 
 
 class Load:
@@ -178,16 +143,8 @@ class Load:
         return [n for n in range(first + 1, self.number + 1) if n in self.sent]
 
 
-def arrivals(simulators, name):
-    out = collections.defaultdict(list)
-    for one in json.loads(simulators.call("GET", f"/{name}/received?count=0&timeout_ms=0")):
-        if one["status"] == 200:
-            out[one["token"]].append(one["unix_ms"])
-    return out
-
-
 def percentile(simulators, load, numbers):
-    times = arrivals(simulators, "apns")
+    times = simulators.times("apns")
     took = sorted(times[f"{n:032x}"][0] - load.sent[n] * 1000 for n in numbers if times[f"{n:032x}"])
     return took[int(len(took) * 0.99)] if took else float("nan")
 
@@ -260,7 +217,7 @@ def main():
         before = load.run(3)
         begin()
         said = []
-        watch = threading.Thread(target=lambda: (time.sleep(options.seconds * 0.8), said.append(gateway.says())))
+        watch = threading.Thread(target=lambda: (time.sleep(options.seconds * 0.8), said.append(says(gateway))))
         watch.start()
         during = load.run(options.seconds)
         watch.join()
@@ -268,14 +225,14 @@ def main():
         ended, all = time.time(), before + during
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
-            there = arrivals(simulators, "fcm")
+            there = simulators.times("fcm")
             missing = [n for n in all if not there[f"a{n:031x}"]]
-            if not missing and len(arrivals(simulators, "apns")) >= len(all):
+            if not missing and len(simulators.times("apns")) >= len(all):
                 break
             time.sleep(0.25)
         doubled = sum(len(there[f"a{n:031x}"]) - 1 for n in all if there[f"a{n:031x}"])
         last = max((max(there[f"a{n:031x}"]) for n in all if there[f"a{n:031x}"]), default=0) / 1000 - ended
-        lost = [n for n in all if not arrivals(simulators, "apns")[f"{n:032x}"]]
+        lost = [n for n in all if not simulators.times("apns")[f"{n:032x}"]]
         p99 = [percentile(simulators, load, part) for part in (before, during)]
         print(f"| {name} | {len(all)} | {len(all) - len(missing)} | {doubled} | {len(missing) + len(lost)} | {max(0, last):.1f} s "
               f"| {p99[0]:.0f} ms, {p99[1]:.0f} ms | {said[0]} |", flush=True)

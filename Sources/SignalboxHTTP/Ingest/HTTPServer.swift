@@ -41,7 +41,8 @@ public final class HTTPServer: Sendable {
                     channel.eventLoop.makeCompletedFuture {
                         channel.closeOnExec()
                         // If no descriptor is free, it waits a second instead of retrying in a loop.
-                        try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                        try channel.pipeline.syncOperations.addHandlers(
+                            AcceptBackoffHandler(), AcceptFaults(connections))
                     }
                 }
                 .childChannelInitializer { channel in
@@ -68,6 +69,19 @@ public final class HTTPServer: Sendable {
         } catch {
             try? await group.shutdownGracefully()
             throw error
+        }
+    }
+
+    /// Tells of connections that cannot be accepted.
+    private final class AcceptFaults: ChannelInboundHandler {
+        typealias InboundIn = any Channel
+        private let connections: HTTPConnections
+
+        init(_ connections: HTTPConnections) { self.connections = connections }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            connections.cannotAccept(error)
+            context.fireErrorCaught(error)
         }
     }
 
