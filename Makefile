@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos chaos-wire chaos-fleet soak bloat bench bench-check event-cost fuzz docs build install deb tarball sbom package-test setup lint format clean
+.PHONY: run demo demo-build test chaos chaos-wire chaos-host chaos-fleet soak bloat bench bench-check event-cost fuzz docs build install deb tarball sbom package-test setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -76,6 +76,10 @@ chaos-wire: SECONDS = 5
 chaos-wire: build
 	@scripts/setup.sh wire
 	@scripts/chaos/run.sh wire $(if $(ONLY),--only '$(ONLY)') --seconds $(SECONDS)
+
+# Faults of the host: disk, clock, descriptors, threads, memory, and ROUNDS (24) power cuts; ONLY=PART,... takes some.
+chaos-host: build
+	@scripts/chaos/run.sh host $(if $(ONLY),--only '$(ONLY)') $(if $(ROUNDS),--rounds $(ROUNDS))
 
 # Three gateways behind HAProxy, on PostgreSQL under Patroni and etcd, harmed 50 times; ROUNDS=N and ONLY=HARM,... take less.
 chaos-fleet: build

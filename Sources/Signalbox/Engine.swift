@@ -153,6 +153,15 @@ final class Engine: Sendable {
         _ plan: GatewayPlan, kept: [any HostedInstance]
     ) async throws(ConfigurationError) -> Generation {
         let new = plan.plugins.filter { plugin in !kept.contains { $0.name == plugin.name } }
+        let isolatedCount = new.count(where: \.settings.isIsolated)
+        do throws(ResourceError) {
+            // One each, one more for an isolated plugin, and one for something that blocks. One that is refused later
+            // would end the process.
+            try ProcessRoom.require(
+                threads: new.count + isolatedCount + 1, descriptors: 8 + 4 * isolatedCount)
+        } catch {
+            throw plan.fault("no-resources", "the plugins cannot start: \(error.message)")
+        }
         var (instances, faults) = await InstanceSet.create(
             new, program: program, services: services)
         if faults.isEmpty {

@@ -11,7 +11,8 @@ final class Checkpointer: Sendable {
     private static let everyNs: UInt64 = 250_000_000
     private let phase = Gate(Phase.running)
 
-    init(path: String) {
+    /// `onChange` gets the fault when copying fails for the first time, and nil when it succeeds again. Thread: its own.
+    init(path: String, onChange: @escaping @Sendable ((any Error)?) -> Void) {
         let phase = phase
         var configuration = Configuration()
         configuration.busyMode = .immediateError
@@ -19,12 +20,30 @@ final class Checkpointer: Sendable {
         // Without its own connection the writer's automatic checkpoint does it.
         let queue = try? DatabaseQueue(path: path, configuration: configuration)
         SystemThread.start("sbx-checkpoint") {
+            var isFailing = false
             while Self.pause(phase) {
-                _ = try? queue?.writeWithoutTransaction { try $0.checkpoint(.passive) }
+                let fault = Self.checkpoint(queue)
+                guard isFailing != (fault != nil) else { continue }
+                isFailing = fault != nil
+                onChange(fault)
             }
             try? queue?.close()
             phase.updateAll { $0 = .stopped }
         }
+    }
+
+    /// Why the log could not be copied; nil: it was, or somebody else is at it.
+    private static func checkpoint(_ queue: DatabaseQueue?) -> (any Error)? {
+        do {
+            _ = try queue?.writeWithoutTransaction { try $0.checkpoint(.passive) }
+        } catch let fault as DatabaseError
+            where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(fault.resultCode.primaryResultCode)
+        {
+            return nil
+        } catch {
+            return error
+        }
+        return nil
     }
 
     /// Stops it and closes its connection.

@@ -136,6 +136,19 @@ extension QueueTables {
         return lost
     }
 
+    /// The clock went back: retries wait no longer than they were told to. What was never tried keeps its time, which
+    /// somebody named.
+    mutating func clockWentBack(byMs stepMs: UInt64, nowUnixMs: UInt64, _ db: Database) throws {
+        let (now, step) = (Int64(clamping: nowUnixMs), Int64(clamping: stepMs))
+        try db.cachedStatement(
+            sql: """
+                UPDATE delivery SET due = max(?1, due - ?2)
+                WHERE leased = 0 AND due > ?1 AND (attempt > 1 OR free > 0)
+                """
+        ).execute(arguments: [now, step])
+        blocks.clockWentBack(byMs: step, nowUnixMs: now)
+    }
+
     /// Makes deliveries due that wait only for their provider to recover.
     mutating func hasten(_ lane: LaneKey, nowUnixMs: UInt64, _ db: Database) throws {
         guard let id = try knownLane(lane, db) else { return }

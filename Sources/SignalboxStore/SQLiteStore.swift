@@ -66,6 +66,7 @@ public final class SQLiteStore: DeliveryQueue {
     private let diskFull: SharedCount
     private let fileGone: SharedCount
     private let failing: SharedCount
+    private let checkpoints: SharedCount
     let outcomes: SharedCount
     let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
@@ -104,18 +105,20 @@ public final class SQLiteStore: DeliveryQueue {
         let diskFull = SharedCount(0)
         let fileGone = SharedCount(0)
         let failing = SharedCount(0)
+        let checkpoints = SharedCount(0)
         let outcomes = SharedCount(Int(clamping: tables.outcomes.next))
         let watcher = Watcher<[LaneKey]>()
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
-            diskFull: diskFull, fileGone: fileGone, failing: failing, outcomes: outcomes,
+            diskFull: diskFull, fileGone: fileGone, failing: failing,
+            checkpoints: checkpoints, outcomes: outcomes,
             start: start, watcher: watcher)
         let reader = try StoreReader(files: files)
         let inbox = Gate(StoreInbox<Job>(retryNs: writer.wakeNs))
         SystemThread.start("sbx-store") { Self.run(writer, inbox) }
         return SQLiteStore(
-            start.token, watcher, inbox, writer, waiting, diskFull, fileGone, failing, outcomes,
-            reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs,
+            start.token, watcher, inbox, writer, waiting, diskFull, fileGone, failing, checkpoints,
+            outcomes, reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs,
             freeBytes: { options.freeBytes(files.path) })
     }
 
@@ -123,7 +126,7 @@ public final class SQLiteStore: DeliveryQueue {
         _ token: LeaseToken, _ watcher: Watcher<[LaneKey]>, _ inbox: Gate<StoreInbox<Job>>,
         _ writer: StoreWriter, _ waiting: SharedCount,
         _ diskFull: SharedCount, _ fileGone: SharedCount, _ failing: SharedCount,
-        _ outcomes: SharedCount,
+        _ checkpoints: SharedCount, _ outcomes: SharedCount,
         _ reader: StoreReader, waitingMax: Int,
         nowUnixMs: @escaping @Sendable () -> UInt64,
         freeBytes: @escaping @Sendable () -> UInt64
@@ -136,6 +139,7 @@ public final class SQLiteStore: DeliveryQueue {
         self.diskFull = diskFull
         self.fileGone = fileGone
         self.failing = failing
+        self.checkpoints = checkpoints
         self.outcomes = outcomes
         self.nowUnixMs = nowUnixMs
         self.freeBytes = freeBytes
@@ -161,8 +165,8 @@ public final class SQLiteStore: DeliveryQueue {
         ]
     }
 
-    /// The last write failed, or outcomes cannot be written.
-    public var isFailing: Bool { failing.value > 0 }
+    /// The last write failed, outcomes cannot be written, or the log cannot be copied into the database.
+    public var isFailing: Bool { failing.value > 0 || checkpoints.value > 0 }
 
     /// Commits an entry.
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {

@@ -20,6 +20,10 @@ final class StoreWriter: @unchecked Sendable {
     private let token: LeaseToken
     private let watcher: Watcher<[LaneKey]>
     private var lastSweepMs: UInt64 = 0
+    /// When the last group was committed, by the clock of the wall.
+    private var lastUnixMs: UInt64 = 0
+    /// A step back that is smaller than this is none.
+    private static let stepMs: UInt64 = 10_000
     private var room: StoreRoom
     /// When history last gave way to what must not be lost.
     private var gaveWayNs: UInt64 = 0
@@ -49,7 +53,8 @@ final class StoreWriter: @unchecked Sendable {
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
         waiting: SharedCount, diskFull: SharedCount, fileGone: SharedCount,
-        failing: SharedCount, outcomes: SharedCount, start: QueueTables.Start,
+        failing: SharedCount, checkpoints: SharedCount, outcomes: SharedCount,
+        start: QueueTables.Start,
         watcher: Watcher<[LaneKey]>
     ) {
         self.queue = queue
@@ -65,7 +70,14 @@ final class StoreWriter: @unchecked Sendable {
         self.watcher = watcher
         room = StoreRoom(files, bytesMax: options.bytesMax, freeBytes: options.freeBytes)
         health = StoreHealth(failing)
-        checkpointer = Checkpointer(path: files.path)
+        checkpointer = Checkpointer(path: files.path) { [files, options] fault in
+            checkpoints.set(fault == nil ? 0 : 1)
+            guard let fault else { return }
+            options.onNotice(
+                .fault(
+                    "the log cannot be copied into the database, and grows: \(files.fault(fault).message)"
+                ))
+        }
     }
 
     private var hasRetained: Bool { !retained.isEmpty }
@@ -123,6 +135,9 @@ final class StoreWriter: @unchecked Sendable {
         let now = options.nowUnixMs()
         do {
             try transaction(db) {
+                if now + Self.stepMs < lastUnixMs {
+                    try tables.clockWentBack(byMs: lastUnixMs - now, nowUnixMs: now, db)
+                }
                 try settle(jobs, &packs, &delta, isShortOfRoom: isShortOfRoom, now, db)
                 for job in jobs { try perform(job, now, db, &delta) }
                 try tables.flush(nextID: &lastID, db)
@@ -133,6 +148,7 @@ final class StoreWriter: @unchecked Sendable {
                 try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
                 try sweep(db)
             }
+            lastUnixMs = now
             let given = tables.committed()
             waiting.add(delta)
             if isShortOfRoom { postpone(packs) }
@@ -314,7 +330,7 @@ final class StoreWriter: @unchecked Sendable {
 
     private func sweep(_ db: Database) throws {
         let now = options.nowUnixMs()
-        guard now > lastSweepMs + 10_000 else { return }
+        guard now > lastSweepMs + 10_000 || now < lastSweepMs else { return }
         lastSweepMs = now
         lookForFile(db)
         try tables.forgetSeen(nowUnixMs: now, db)

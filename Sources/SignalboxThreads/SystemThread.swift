@@ -20,12 +20,13 @@ public enum SystemThread {
 
     /// Runs a blocking call on its own thread and suspends until it returns.
     ///
-    /// It blocks no thread of the task pool.
+    /// It blocks no thread of the task pool, unless the system refuses a thread.
     public static func value<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value
     ) async -> Value {
         await withCheckedContinuation { continuation in
-            start("sbx-wait") { continuation.resume(returning: body()) }
+            let run: @Sendable () -> Void = { continuation.resume(returning: body()) }
+            if !isStarted("sbx-wait", run) { run() }
         }
     }
 
@@ -38,6 +39,15 @@ public enum SystemThread {
     ///
     /// Linux shows the first 15 bytes of `name`.
     public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let isThere = isStarted(name, body)
+        // The gateway cannot work without its threads.
+        precondition(isThere, "the system refused a thread")
+    }
+
+    /// Whether the system gave a thread for `body`.
+    private static func isStarted(
+        _ name: String, _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -45,7 +55,7 @@ public enum SystemThread {
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         var thread = pthread_t()
-        let argument = Unmanaged.passRetained(Body(name, body)).toOpaque()
+        let argument = Unmanaged.passRetained(Body(name, body))
         let status = pthread_create(
             &thread, nil,
             { argument in
@@ -54,9 +64,12 @@ public enum SystemThread {
                 linux_name_thread(body.name)
                 body.run()
                 return nil
-            }, argument)
-        // The gateway cannot work without its threads.
-        precondition(status == 0, "the system refused a thread")
+            }, argument.toOpaque())
+        guard status == 0 else {
+            argument.release()
+            return false
+        }
         pthread_detach(thread)
+        return true
     }
 }

@@ -78,4 +78,21 @@ import Testing
         state.succeed("a", refreshMs: 0, expiresMs: 0, nowMs: 500)
         #expect(state.refreshDueMs == 1_500)
     }
+
+    @Test func `once the clock went back, nothing waits for the time that was`() {
+        let table = CredentialTable()
+        _ = table.define("t", minIntervalMs: 20_000) { _, _, _ in 0 }
+        let (ahead, back): (UInt64, UInt64) = (90_000_000, 3_600_000)
+        #expect(!table.lookAtClock(nowMs: ahead))
+        _ = table.set("t", value: "a", refreshMs: ahead + 50_000, expiresMs: 0, nowMs: ahead)
+        #expect(table.due(nowMs: back).isEmpty)
+        // Small steps are no news.
+        #expect(!table.lookAtClock(nowMs: ahead - 9_000))
+        #expect(table.lookAtClock(nowMs: back))
+        #expect(table.due(nowMs: back).map(\.0) == ["t"])
+        #expect(table.answer("t", nowMs: back) == .value("a"))
+        _ = table.set("t", value: "b", refreshMs: back + 50_000, expiresMs: 0, nowMs: back)
+        #expect(table.nextMs == back + 50_000)
+        #expect(!table.lookAtClock(nowMs: back + 1))
+    }
 }

@@ -1,5 +1,5 @@
-"""A gateway with the shipped gateway.yaml, webhooks for it, and when their pushes arrived."""
-import atexit, collections, http.client, json, os, subprocess, time
+"""One gateway of the release build on SQLite, with the shipped gateway.yaml and a patient retry policy, and webhooks for it."""
+import atexit, http.client, json, os, re, signal, subprocess, time
 from database import free_port
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -7,10 +7,12 @@ SIGNALBOX = f"{ROOT}/.build/release/signalbox"
 
 
 class Gateway:
-    def __init__(self, folder, variables):
-        self.port, self.admin, self.folder = free_port(), free_port(), folder
-        environment = dict(os.environ, **variables, SIGNALBOX_LISTEN=f"127.0.0.1:{self.port}",
-                           SIGNALBOX_ADMIN=f"127.0.0.1:{self.admin}", ZENDESK_PATH_SECRET="s", ZENDESK_DEDUPE="0s")
+    def __init__(self, folder, variables, prefix=()):
+        self.port, self.admin, self.folder, self.prefix = free_port(), free_port(), folder, list(prefix)
+        self.environment = dict(os.environ, SIGNALBOX_LISTEN=f"127.0.0.1:{self.port}", SIGNALBOX_ADMIN=f"127.0.0.1:{self.admin}",
+                                ZENDESK_PATH_SECRET="s", ZENDESK_DEDUPE="0s")
+        self.environment.update(variables)
+        os.makedirs(folder, exist_ok=True)
         with open(f"{ROOT}/gateway.yaml") as file:
             text = file.read()
         with open(f"{folder}/gateway.yaml", "w") as file:
@@ -18,14 +20,33 @@ class Gateway:
             file.write(text.replace("retry: standard", "retry: patient").replace(
                 "# retry:\n#   patient: { initial: 5s, factor: 3, max: 10m, retries: 8, jitter: 0.2 }",
                 "retry:\n  patient: { initial: 200ms, factor: 1.5, max: 2s, retries: 100, jitter: 0.2 }"))
-        self.log = open(f"{folder}/log", "w+")
-        self.process = subprocess.Popen([SIGNALBOX, "run", "--config", f"{folder}/gateway.yaml"], cwd=folder, env=environment,
-                                        stdout=self.log, stderr=self.log)
-        atexit.register(self.process.kill)
-        while self.ask("/readyz")[0] != 200:
+        self.process = None
+        atexit.register(self.kill)
+        self.start()
+
+    def start(self, wait=True):
+        self.log = open(f"{self.folder}/log", "a+")
+        self.process = subprocess.Popen(self.prefix + [SIGNALBOX, "run", "--config", f"{self.folder}/gateway.yaml"],
+                                        cwd=self.folder, env=self.environment, stdout=self.log, stderr=self.log)
+        while wait and self.ask("/readyz")[0] != 200:
             if self.process.poll() is not None:
-                raise SystemExit(open(f"{folder}/log").read())
+                raise SystemExit(open(f"{self.folder}/log").read())
             time.sleep(0.05)
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self):
+        """As a power cut ends it."""
+        if self.is_running():
+            self.process.kill()
+        if self.process:
+            self.process.wait()
+
+    def stop(self, seconds=60):
+        """Ends it in good order; its status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(seconds)
 
     def ask(self, path):
         try:
@@ -33,8 +54,35 @@ class Gateway:
             line.request("GET", path)
             answer = line.getresponse()
             return answer.status, answer.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return 0, ""
+
+    def ready(self):
+        """The status of /readyz, and what its body says."""
+        status, body = self.ask("/readyz")
+        try:
+            return status, json.loads(body)
+        except ValueError:
+            return status, {}
+
+    def metrics(self):
+        """The sum of each metric's series, and of those that have a status: by its first digit, too."""
+        out = {}
+        for name, labels, value in re.findall(r"^(\w+)(\{.*\})? ([0-9.e+-]+)$", self.ask("/metrics")[1], re.M):
+            out[name] = out.get(name, 0.0) + float(value)
+            status = re.search(r'status="(\d)', labels)
+            if status:
+                kind = f"{name}_{status[1]}xx"
+                out[kind] = out.get(kind, 0.0) + float(value)
+        return out
+
+    def log_size(self):
+        return os.path.getsize(f"{self.folder}/log")
+
+    def log_after(self, place):
+        with open(f"{self.folder}/log", errors="replace") as file:
+            file.seek(place)
+            return file.read()
 
     def says(self):
         """What /readyz says of the sender that has the fault."""
@@ -79,15 +127,7 @@ class Load:
         return [n for n in range(first + 1, self.number + 1) if n in self.sent]
 
 
-def arrivals(simulators, name):
-    out = collections.defaultdict(list)
-    for one in json.loads(simulators.call("GET", f"/{name}/received?count=0&timeout_ms=0")):
-        if one["status"] == 200:
-            out[one["token"]].append(one["unix_ms"])
-    return out
-
-
 def percentile(simulators, load, numbers):
-    times = arrivals(simulators, "apns")
+    times = simulators.times("apns")
     took = sorted(times[f"{n:032x}"][0] - load.sent[n] * 1000 for n in numbers if times[f"{n:032x}"])
     return took[int(len(took) * 0.99)] if took else float("nan")

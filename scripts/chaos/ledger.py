@@ -1,13 +1,14 @@
 """What was promised (webhooks answered 2xx) and what arrived (pushes that the simulators accepted)."""
-import atexit, collections, http.client, json, re, subprocess, threading, time
+import atexit, collections, http.client, json, os, re, subprocess, threading, time
 
 
 class Simulators:
     """The APNs and FCM simulators of the program."""
 
-    def __init__(self, signalbox, folder):
+    def __init__(self, signalbox, folder, environment=None):
         self.variables, self.control = {}, None
-        self.process = subprocess.Popen([signalbox, "simulate", "--folder", folder], stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.process = subprocess.Popen([signalbox, "simulate", "--folder", folder], stdout=subprocess.PIPE, text=True, bufsize=1,
+                                        env=dict(os.environ, **environment or {}))
         atexit.register(self.process.kill)
         for line in self.process.stdout:
             self.variables.update(re.findall(r"export ([A-Z_]+)=(\S+)", line))
@@ -42,6 +43,14 @@ class Simulators:
                     out[one["token"]].append(headers.get("apns-id", ""))
         return out
 
+    def times(self, name):
+        """Accepted pushes of one provider: when each token's arrived, in Unix milliseconds."""
+        out = collections.defaultdict(list)
+        for one in json.loads(self.call("GET", f"/{name}/received?count=0&timeout_ms=0")):
+            if one["status"] == 200:
+                out[one["token"]].append(one["unix_ms"])
+        return out
+
     def forget(self):
         for name in ("apns", "fcm"):
             self.call("DELETE", f"/{name}/received")
@@ -56,6 +65,11 @@ class Ledger:
         # Some hundred webhooks per second: the harms are the test, not the load.
         self.pause = 0.005
         self.promised, self.refused, self.longest, self.times = [], collections.Counter(), 0.0, []
+        # When the first webhook after `mark` was answered 200.
+        self.accepted_again = None
+
+    def mark(self):
+        self.accepted_again = None
 
     def take_times(self):
         """How long the answers took since the last call, in seconds."""
@@ -105,6 +119,7 @@ class Ledger:
                 self.longest = max(self.longest, took)
                 self.times.append(took)
                 if what == 200:
+                    self.accepted_again = self.accepted_again or began + took
                     self.promised += [f"{number:032x}", f"a{number:031x}"]
                 else:
                     self.refused[str(what)] += 1

@@ -1,6 +1,6 @@
 """One fault after the other, each with a row: what was promised, what arrived, and what the gateway said of it."""
 import collections, re, shutil, signal, sys, tempfile, threading, time
-from gateway import SIGNALBOX, Gateway, Load, arrivals, percentile
+from gateway import SIGNALBOX, Gateway, Load, percentile
 from ledger import Simulators
 
 COLUMNS = ("fault", "accepted", "sent", "refused", "doubled", "missing", "last after", "APNs' p99 before, during",
@@ -72,7 +72,7 @@ class Rounds:
 
     def there(self, fault):
         """What FCM has, whoever stands for it."""
-        out = arrivals(self.simulators, "fcm")
+        out = self.simulators.times("fcm")
         for token, times in (fault.taken() if fault.taken else {}).items():
             out[token] = out[token] + times
         return out
@@ -82,7 +82,7 @@ class Rounds:
         deadline = time.monotonic() + seconds
         while True:
             there = self.there(fault)
-            apns = arrivals(self.simulators, "apns")
+            apns = self.simulators.times("apns")
             missing = [n for n in numbers if not there[f"a{n:031x}"]]
             lost = [n for n in numbers if not apns[f"{n:032x}"]]
             if (len(missing) <= self.refused() and not lost) or time.monotonic() > deadline:

@@ -18,6 +18,7 @@ final class HTTPConnections: Sendable {
         var heldBytes = 0
         /// When each limit was last logged, by the monotonic clock.
         var warnedNs: [ListenerLimit: UInt64] = [:]
+        /// When a connection that cannot be accepted is counted again.
         /// Of the addresses of clients.
         var clients = TokenBuckets(countMax: 10_000)
         var stall: StallWatch
@@ -93,9 +94,16 @@ final class HTTPConnections: Sendable {
         return wait
     }
 
+    /// The system refuses to accept a connection; the listener tries again in a second.
+    ///
+    /// Thread: the event loop.
+    func cannotAccept(_ error: any Error) {
+        reached(.system, "clients cannot be accepted, they wait", reason: "\(error)")
+    }
+
     /// Each limit has a log line once in 30 s.
     private func reached(
-        _ limit: ListenerLimit, _ words: Logger.Message, client: String = ""
+        _ limit: ListenerLimit, _ words: Logger.Message, client: String = "", reason: String = ""
     ) {
         options.onLimit(limit)
         let now = SystemClock.monotonicNs
@@ -107,6 +115,7 @@ final class HTTPConnections: Sendable {
                 "connections": "\(state.value.all.count)", "connections.max": "\(countMax)",
                 "bodies.bytes": "\(state.value.heldBytes)",
                 "bodies.bytes_max": "\(options.bodiesBytesMax)", "client": "\(client)",
+                "error": "\(reason)",
             ])
     }
 

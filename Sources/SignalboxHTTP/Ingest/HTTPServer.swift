@@ -76,8 +76,7 @@ public final class HTTPServer: Sendable {
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     channel.closeOnExec()
-                    // If no descriptor is free, it waits a second instead of retrying in a loop.
-                    try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(connections))
                 }
             }
             .childChannelInitializer { channel in

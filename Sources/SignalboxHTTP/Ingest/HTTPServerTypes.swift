@@ -138,4 +138,6 @@ public enum ListenerLimit: String, Sendable, CaseIterable {
     case bodies
     /// Requests per second of one client address.
     case clientRate = "client_rate"
+    /// Descriptors or memory of the system: clients wait to be accepted.
+    case system
 }

@@ -41,7 +41,7 @@ package final class BareHost: Sendable {
     /// Refreshes the credentials that are due.
     package func refresh(_ instance: OpaquePointer) -> [Refresh] {
         let now = context.services.nowUnixMs
-        return context.credentials.due(nowMs: now).names.map { name, refresh in
+        return context.credentials.due(nowMs: now).map { name, refresh in
             var error = sbx_error.fresh
             let status = CallScope.run(isControl: true) { arena in
                 refresh(instance, arena.text(name), &error)

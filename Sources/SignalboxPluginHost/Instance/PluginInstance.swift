@@ -180,15 +180,23 @@ public final class PluginInstance: @unchecked Sendable {
         } ?? nil
     }
 
+    /// How often an instance with credentials looks whether the clock went back.
+    private static let lookMs: UInt64 = 60_000
+
     private func tick() {
         guard let raw else { return }
         let now = context.services.nowUnixMs
         if context.secrets.hasFiles { rereadSecrets() }
-        let (due, next) = context.credentials.due(nowMs: now)
-        for (credential, refresh) in due { refreshNow(credential, refresh, raw) }
-        let later = context.credentials.due(nowMs: 0).nextMs ?? next
-        let waitMs = later.map { $0 > now ? $0 - now : 0 } ?? .max
-        let wake = min(waitMs, context.secrets.hasFiles ? 2_000 : .max)
+        if context.credentials.lookAtClock(nowMs: now) {
+            context.services.log(
+                instance: name, level: .warn,
+                message: "the clock went back, credentials are renewed", fields: [])
+        }
+        for (credential, refresh) in context.credentials.due(nowMs: now) {
+            refreshNow(credential, refresh, raw)
+        }
+        let waitMs = context.credentials.nextMs.map { min($0 > now ? $0 - now : 0, Self.lookMs) }
+        let wake = min(waitMs ?? .max, context.secrets.hasFiles ? 2_000 : .max)
         if wake != .max { control?.wake(atNs: SystemClock.monotonicNs + wake * 1_000_000) }
     }
 

@@ -55,6 +55,13 @@ struct CredentialState: Sendable {
         refreshAtMs = nowMs
     }
 
+    /// The clock was ahead and went back: a value that was made then names times to come, which providers refuse, and
+    /// the waits that began then would last as long as the clock was ahead. The value serves until it is renewed.
+    mutating func clockWentBack(nowMs: UInt64) {
+        lastSuccessMs = nil
+        renew(nowMs: nowMs)
+    }
+
     /// Stores the value of a successful refresh.
     mutating func succeed(_ new: String, refreshMs: UInt64, expiresMs: UInt64, nowMs: UInt64) {
         value = new

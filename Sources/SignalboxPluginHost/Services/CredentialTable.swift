@@ -13,7 +13,11 @@ final class CredentialTable: Sendable {
         var wasSet = false
     }
 
+    /// A step back that a provider would hardly notice is none.
+    private static let stepMs: UInt64 = 10_000
+
     private let entries = Mutex<[String: Entry]>([:])
+    private let lastLookMs = Mutex<UInt64>(0)
 
     /// Declares a credential; false if the name is taken.
     func define(_ name: String, minIntervalMs: UInt64, refresh: @escaping Refresh) -> Bool {
@@ -65,22 +69,34 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// Credentials whose refresh is due, and when the next one is due.
-    func due(nowMs: UInt64) -> (names: [(String, Refresh)], nextMs: UInt64?) {
+    /// Makes all credentials due if the clock went back since the last look; whether it did.
+    func lookAtClock(nowMs: UInt64) -> Bool {
+        let before = lastLookMs.withLock { last in
+            defer { last = nowMs }
+            return last
+        }
+        guard nowMs + Self.stepMs < before else { return false }
+        return entries.withLock { entries in
+            for name in entries.keys { entries[name]?.state.clockWentBack(nowMs: nowMs) }
+            return !entries.isEmpty
+        }
+    }
+
+    /// Credentials whose refresh is due.
+    func due(nowMs: UInt64) -> [(String, Refresh)] {
         entries.withLock { entries in
             var due: [(String, Refresh)] = []
-            var next: UInt64?
-            for (name, entry) in entries {
-                let at = entry.state.refreshDueMs
-                if at <= nowMs {
-                    due.append((name, entry.refresh))
-                    entries[name]?.wasSet = false
-                } else {
-                    next = min(next ?? .max, at)
-                }
+            for (name, entry) in entries where entry.state.refreshDueMs <= nowMs {
+                due.append((name, entry.refresh))
+                entries[name]?.wasSet = false
             }
-            return (due, next)
+            return due
         }
+    }
+
+    /// When the next refresh is due.
+    var nextMs: UInt64? {
+        entries.withLock { $0.values.map(\.state.refreshDueMs).min() }
     }
 
     /// Records the end of a refresh. Returns whether there is a new value.

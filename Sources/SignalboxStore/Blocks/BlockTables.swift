@@ -304,6 +304,14 @@ struct BlockTables {
 
     // MARK: Lending
 
+    /// The clock went back: what was given back waits no longer than it was told to.
+    mutating func clockWentBack(byMs stepMs: Int64, nowUnixMs: Int64) {
+        for block in lanes.values.flatMap({ $0.returned.joined() })
+        where block.dueUnixMs > nowUnixMs {
+            block.dueUnixMs = max(nowUnixMs, block.dueUnixMs - stepMs)
+        }
+    }
+
     /// Leases due deliveries of one rank, at most `max`.
     mutating func lease(
         _ name: LaneKey, lane id: Int64, rank: Int, max: Int, nowUnixMs: Int64,
