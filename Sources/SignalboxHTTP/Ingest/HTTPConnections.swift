@@ -18,7 +18,6 @@ final class HTTPConnections: Sendable {
         var heldBytes = 0
         /// When each limit was last logged, by the monotonic clock.
         var warnedNs: [ListenerLimit: UInt64] = [:]
-        /// When a connection that cannot be accepted is counted again.
         /// Of the addresses of clients.
         var clients = TokenBuckets(countMax: 10_000)
         var stall: StallWatch
@@ -109,14 +108,13 @@ final class HTTPConnections: Sendable {
         let now = SystemClock.monotonicNs
         if let warned = state.value.warnedNs[limit], now < warned + 30_000_000_000 { return }
         state.value.warnedNs[limit] = now
-        logger.warning(
-            words,
-            metadata: [
-                "connections": "\(state.value.all.count)", "connections.max": "\(countMax)",
-                "bodies.bytes": "\(state.value.heldBytes)",
-                "bodies.bytes_max": "\(options.bodiesBytesMax)", "client": "\(client)",
-                "error": "\(reason)",
-            ])
+        var fields: Logger.Metadata = [
+            "connections": "\(state.value.all.count)", "connections.max": "\(countMax)",
+            "bodies.bytes": "\(state.value.heldBytes)",
+            "bodies.bytes_max": "\(options.bodiesBytesMax)", "client": "\(client)",
+        ]
+        if !reason.isEmpty { fields["error"] = "\(reason)" }
+        logger.warning(words, metadata: fields)
     }
 
     /// Closes the connection that has waited longest for its client; idle ones first.
