@@ -99,8 +99,8 @@ final class GatewayMetrics: Sendable {
         "signalbox_name_taken", "whether another gateway with this one's name uses the database")
     let storeFailing = Gauges(
         "signalbox_store_failing",
-        "whether the last write failed, or outcomes wait that cannot be written; "
-            + "with PostgreSQL: an outage lasts")
+        "whether the last write failed, outcomes cannot be written, or the log cannot be copied; "
+            + "with PostgreSQL: an outage")
     let storeFaults = Counters(
         "signalbox_store_faults_total", "failed commits: a full disk, an I/O error")
     let storeCommits = Counters(
