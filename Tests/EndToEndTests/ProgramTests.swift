@@ -77,6 +77,51 @@ import Testing
         client.shutdown()
     }
 
+    /// NIO's own pause does not work: it tried again ten thousand times a second.
+    @Test func `a gateway without descriptors waits before it accepts again`() async throws {
+        let simulators = try await Simulators.start()
+        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let (process, pipe) = try Self.start(
+            ["run", "--config", try Self.temporary("gateway.yaml", yaml)])
+        var log = ""
+        while !log.contains("gateway is up") { log += try await Tool.next(pipe) }
+        pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+        func port(_ name: String) throws -> Int {
+            let found = try Regex("\(name)\\.port=([0-9]+)").firstMatch(in: log)
+            return try #require(found?[1].substring.flatMap { Int($0) })
+        }
+        func limit(_ count: Int) async throws {
+            let pid = "\(process.processIdentifier)"
+            _ = try await Tool.run(["prlimit", "--pid", pid, "--nofile=\(count):"])
+        }
+        // A connection that is open serves on, so it can be asked.
+        let admin = try RawClient(port: try port("admin"))
+        func refused() async -> Int {
+            admin.send("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
+            let text = await admin.read { text in
+                guard let head = text.range(of: "\r\n\r\n"),
+                    let length = text.firstMatch(of: #/content-length: (\d+)/#)
+                else { return false }
+                return text[head.upperBound...].utf8.count >= Int(length.output.1) ?? 0
+            }
+            let count = text.firstMatch(
+                of: #/signalbox_limit_reached_total\{listener="listen",limit="system"\} (\d+)/#)
+            return count.flatMap { Int($0.output.1) } ?? -1
+        }
+        #expect(await refused() == 0)
+        try await limit(3)
+        let client = try RawClient(port: try port("listen"))
+        client.send("GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n")
+        var count = 0
+        while count < 2, process.processIdentifier > 0 { count = await refused() }
+        #expect(count < 10)
+        try await limit(1_024)
+        #expect(await client.read { $0.contains("404") }.contains("404"))
+        process.terminate()
+        #expect(try await Tool.end(process) == 0)
+        await simulators.shutdown()
+    }
+
     @Test func `a start without descriptors ends with words`() async throws {
         let simulators = try await Simulators.start()
         let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
