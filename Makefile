@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos chaos-wire chaos-host chaos-fleet soak bloat bench bench-check event-cost fuzz docs build install deb tarball sbom package-test setup lint format clean
+.PHONY: run demo demo-build test chaos chaos-wire chaos-host chaos-fleet soak bloat bench bench-check event-cost fuzz sanitize docs build install deb tarball sbom package-test setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -120,6 +120,10 @@ event-cost: build
 fuzz: SECONDS = 600
 fuzz: setup
 	@RUNS='$(RUNS)' scripts/fuzz.sh $(SECONDS) '$(ONLY)'
+
+# Tests under ThreadSanitizer, AddressSanitizer and valgrind; ONLY=thread,address,undefined,rust,valgrind picks. See docs/sanitizers.md.
+sanitize: setup
+	@scripts/sanitize.sh '$(ONLY)'
 
 # The public Swift libraries' documentation, in .build/documentation; a warning is an error.
 docs: setup

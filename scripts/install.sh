@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a build into a prefix: program, library, headers, pkg-config file, plugins, and the Swift
 # runtime that they need. The prefix can be moved to another place or machine.
-#   scripts/install.sh PREFIX [BUILD_FOLDER]
+#   scripts/install.sh PREFIX [BUILD_FOLDER]     KEEP_NAMES=1: nothing is stripped
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { printf 'install: %s\n' "$*" >&2; exit 1; }
@@ -23,7 +23,7 @@ mkdir -p "$prefix/bin" "$runtime" "$prefix/include/signalbox" "$lib/pkgconfig" "
 place() {
   cp "$1" "$2.new"
   chmod u+w "$2.new"
-  strip --strip-unneeded "$2.new" 2>/dev/null || strip -g "$2.new"
+  [ -n "${KEEP_NAMES:-}" ] || strip --strip-unneeded "$2.new" 2>/dev/null || strip -g "$2.new"
   patchelf --set-rpath "$3" "$2.new"
   mv -f "$2.new" "$2"
 }

@@ -2,15 +2,24 @@ internal import Glibc
 
 /// A value protected by a mutex, with a condition variable to wait for changes.
 ///
-/// `@unchecked Sendable`: `value` is used only while `mutex` is held.
+/// `@unchecked Sendable`: `slot` is used only while `mutex` is held.
 public final class Gate<Value>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var value: Value
+    private var slot: Slot
+
+    /// The value, and a byte after it.
+    ///
+    /// `()` has no size: without that byte its address would be that of whatever follows this
+    /// object in memory, and ThreadSanitizer would take a use of the one for a use of the other.
+    private struct Slot {
+        var value: Value
+        let end: UInt8 = 0
+    }
 
     /// Takes the initial value.
     public init(_ value: Value) {
-        self.value = value
+        slot = Slot(value: value)
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -31,7 +40,7 @@ public final class Gate<Value>: @unchecked Sendable {
     @discardableResult
     public func update<Result>(_ change: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
-        let result = change(&value)
+        let result = change(&slot.value)
         pthread_mutex_unlock(mutex)
         // After unlocking: a thread woken while the mutex is held would block again at once.
         pthread_cond_signal(condition)
@@ -41,7 +50,7 @@ public final class Gate<Value>: @unchecked Sendable {
     /// Changes the value, and wakes one waiting thread if `change` returns true.
     public func updateQuietly(_ change: (inout Value) -> Bool) {
         pthread_mutex_lock(mutex)
-        let matters = change(&value)
+        let matters = change(&slot.value)
         pthread_mutex_unlock(mutex)
         if matters { pthread_cond_signal(condition) }
     }
@@ -49,7 +58,7 @@ public final class Gate<Value>: @unchecked Sendable {
     /// Changes the value and wakes all waiting threads.
     public func updateAll(_ change: (inout Value) -> Void) {
         pthread_mutex_lock(mutex)
-        change(&value)
+        change(&slot.value)
         pthread_mutex_unlock(mutex)
         pthread_cond_broadcast(condition)
     }
@@ -59,7 +68,7 @@ public final class Gate<Value>: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
-            if let result = attempt(&value) { return result }
+            if let result = attempt(&slot.value) { return result }
             pthread_cond_wait(condition, mutex)
         }
     }
@@ -76,7 +85,7 @@ public final class Gate<Value>: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
-            let (result, wakeNs) = attempt(&value)
+            let (result, wakeNs) = attempt(&slot.value)
             if let result { return result }
             guard let wakeNs else {
                 pthread_cond_wait(condition, mutex)

@@ -26,6 +26,14 @@ import Testing
         #expect(documents.map { $0.value(at: [])?.text } == texts)
     }
 
+    /// `make sanitize` sees what becomes of the missing address.
+    @Test func `a buffer without an address is empty text`() throws {
+        let parser = try #require(JSONParser())
+        let nothing = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        let fault = #expect(throws: JSONFault.self) { try JSONDocument(nothing, with: parser) }
+        #expect(fault?.message == "it is empty")
+    }
+
     @Test func `names lead to a value, and numbers to elements`() throws {
         let text = #"{"a":{"b":[{"c":"x"},2]},"1":"one","n":null,"~/":true}"#
         let (document, value) = (try JSONDocument.parse(text), try JSONValue.parse(text))

@@ -112,6 +112,8 @@ void csj_parser_free(csj_parser *parser) { delete parser; }
 int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth_max, csj_value *root,
               const char **fault) {
   try {
+    // An empty buffer may have no address, which memcpy() inside simdjson must not get.
+    if (length == 0) bytes = "";
     // Skips a byte order mark, as RFC 8259 permits.
     if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) bytes += 3, length -= 3;
     if (parser->parser.capacity() < length || parser->parser.max_depth() != depth_max) {

@@ -36,15 +36,21 @@ pub(crate) fn install() {
 
 /// Runs code and catches its panics.
 pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Result<T> {
+    guarded(body).map_err(|payload| {
+        let fault = Error::internal(words(&*payload));
+        // Dropping the payload may panic in turn. That panic's payload is left: it costs a few bytes.
+        if let Err(other) = guarded(|| drop(payload)) {
+            std::mem::forget(other);
+        }
+        fault
+    })
+}
+
+fn guarded<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
     DEPTH.with(|depth| depth.set(depth.get() + 1));
     let result = panic::catch_unwind(AssertUnwindSafe(body));
     DEPTH.with(|depth| depth.set(depth.get() - 1));
-    result.map_err(|payload| {
-        let fault = Error::internal(words(&*payload));
-        // Dropping the payload might panic; leaking it costs a few bytes.
-        std::mem::forget(payload);
-        fault
-    })
+    result
 }
 
 fn words(payload: &(dyn Any + Send)) -> String {
@@ -64,5 +70,38 @@ pub(crate) unsafe fn guard(error: *mut sbx_error, body: impl FnOnce() -> Result<
     match catch(body).and_then(|result| result) {
         Ok(()) => SBX_OK,
         Err(fault) => fault.report(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// What a plugin may panic with.
+    struct Payload {
+        _held: Arc<()>,
+        panics_again: bool,
+    }
+
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            if self.panics_again {
+                panic::panic_any(());
+            }
+        }
+    }
+
+    #[test]
+    fn the_payload_of_a_panic_is_dropped_even_if_that_panics() {
+        install();
+        let held = Arc::new(());
+        for panics_again in [false, true] {
+            let payload = Payload { _held: held.clone(), panics_again };
+            let fault = catch::<()>(|| panic::panic_any(payload)).unwrap_err();
+            assert!(fault.message.starts_with("the plugin panicked at "), "{}", fault.message);
+            assert_eq!(Arc::strong_count(&held), 1);
+            assert_eq!(DEPTH.with(|depth| depth.get()), 0);
+        }
     }
 }

@@ -15,7 +15,9 @@ pub static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Callbacks that the plugin has passed to the host.
 pub static CALLBACKS: Mutex<Vec<(unsafe extern "C" fn(*mut c_void), usize)>> =
     Mutex::new(Vec::new());
-/// Serialises the tests, which share the two above.
+/// What this host keeps until the process ends. LeakSanitizer sees that it is not lost.
+static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// Serialises the tests, which share SEEN and CALLBACKS.
 pub static TURN: Mutex<()> = Mutex::new(());
 
 pub fn note(line: String) {
@@ -77,11 +79,17 @@ pub fn host() -> sbx_host {
 
 /// A started instance, or why there is none.
 pub fn create(config: &str) -> Result<*mut sbx_instance, (sbx_status, String)> {
-    let host = Box::leak(Box::new(host()));
+    let host = kept(host()).cast::<sbx_host>();
     let (plugin, mut error, mut instance) = (plugin(), error(), ptr::null_mut());
     let code = unsafe {
         match plugin.create.unwrap()(host, str_of(config), &mut instance, &mut error) {
-            SBX_OK => plugin.start.unwrap()(instance, &mut error),
+            SBX_OK => match plugin.start.unwrap()(instance, &mut error) {
+                SBX_OK => SBX_OK,
+                code => {
+                    plugin.destroy.unwrap()(instance);
+                    code
+                }
+            },
             code => code,
         }
     };
@@ -91,29 +99,31 @@ pub fn create(config: &str) -> Result<*mut sbx_instance, (sbx_status, String)> {
     }
 }
 
-fn leaked<T>(table: T) -> *const c_void {
-    Box::leak(Box::new(table)) as *const T as *const c_void
+fn kept<T>(value: T) -> *const c_void {
+    let address = Box::into_raw(Box::new(value)) as usize;
+    KEPT.lock().unwrap().push(address);
+    address as *const c_void
 }
 
 unsafe extern "C" fn service(_: *const sbx_host, id: *const c_char) -> *const c_void {
     match CStr::from_ptr(id).to_str().unwrap() {
-        SBX_SVC_LOG => leaked(sbx_log { enabled: Some(enabled), write: Some(write), ..fresh() }),
+        SBX_SVC_LOG => kept(sbx_log { enabled: Some(enabled), write: Some(write), ..fresh() }),
         SBX_SVC_JSON => {
-            leaked(sbx_json { parse: Some(parse), kind: Some(kind), text: Some(text), ..fresh() })
+            kept(sbx_json { parse: Some(parse), kind: Some(kind), text: Some(text), ..fresh() })
         }
-        SBX_SVC_FIT => leaked(sbx_fit { fit: Some(fit), ..fresh() }),
-        SBX_SVC_CLOCK => leaked(sbx_clock { unix_ms: Some(unix_ms), ..fresh() }),
-        SBX_SVC_TIMER => leaked(sbx_timer { after: Some(after), cancel: Some(cancel), ..fresh() }),
-        SBX_SVC_SECRETS => leaked(sbx_secrets { get: Some(get), watch: Some(watch), ..fresh() }),
+        SBX_SVC_FIT => kept(sbx_fit { fit: Some(fit), ..fresh() }),
+        SBX_SVC_CLOCK => kept(sbx_clock { unix_ms: Some(unix_ms), ..fresh() }),
+        SBX_SVC_TIMER => kept(sbx_timer { after: Some(after), cancel: Some(cancel), ..fresh() }),
+        SBX_SVC_SECRETS => kept(sbx_secrets { get: Some(get), watch: Some(watch), ..fresh() }),
         SBX_SVC_SEND_HOST => {
-            leaked(sbx_send_host { complete: Some(complete), credit: Some(credit), ..fresh() })
+            kept(sbx_send_host { complete: Some(complete), credit: Some(credit), ..fresh() })
         }
         // From an older host: the table ends before `change`, and what follows must not be read.
         SBX_SVC_REGISTRY => {
             let mut table: sbx_registry = fresh();
             table.struct_size = 24;
             table.change = Some(behind);
-            leaked(table)
+            kept(table)
         }
         _ => ptr::null(),
     }
@@ -154,8 +164,7 @@ unsafe extern "C" fn parse(
     root: *mut sbx_json_value,
     _: *mut sbx_error,
 ) -> sbx_status {
-    let document = Box::leak(Box::new(text_of(text))) as *const String;
-    *root = sbx_json_value { document: document.cast(), position: 0 };
+    *root = sbx_json_value { document: kept(text_of(text)).cast(), position: 0 };
     SBX_OK
 }
 
