@@ -38,6 +38,8 @@ left_out=(
 thread_left_out=(
   # One thread, and all of the processor for minutes: state machines of a lane against a simulated gateway.
   LaneSimulationTests
+  # What a task reads after a continuation that another thread has resumed is reported now and then: docs/sanitizers.md.
+  OutcomeStreamTests WirePeerTests
   # 100,000 log lines through a pipe within a minute.
   'one that logs without end is slowed down'
 )
@@ -135,13 +137,20 @@ run_valgrind() {
   echo 'sanitize: valgrind: no report'
 }
 
-ran=
+parts=()
 for part in thread address rust valgrind; do
-  if wants "$part" || { [ "$part" = address ] && wants undefined; }; then
-    SECONDS=0
-    "run_$part"
-    ran+="$part, $((SECONDS / 60)) min $((SECONDS % 60)) s"$'\n'
-  fi
+  if wants "$part" || { [ "$part" = address ] && wants undefined; }; then parts+=("$part"); fi
 done
-[ -n "$ran" ] || { echo "sanitize: no such part: $only; there are: thread, address, undefined, rust, valgrind" >&2; exit 2; }
-printf 'sanitize: nothing was reported:\n%s' "$ran"
+case ${#parts[@]} in
+  0)
+    echo "sanitize: no such part: $only; there are: thread, address, undefined, rust, valgrind" >&2
+    exit 2 ;;
+  1)
+    "run_${parts[0]}"
+    printf 'sanitize: %s took %d min %d s\n' "${parts[0]}" $((SECONDS / 60)) $((SECONDS % 60)) ;;
+  *)
+    # Each by itself: one that fails keeps none of the others from running.
+    failed=()
+    for part in "${parts[@]}"; do "scripts/sanitize.sh" "$part" || failed+=("$part"); done
+    [ "${#failed[@]}" -eq 0 ] || fail "failed: ${failed[*]}" ;;
+esac
