@@ -85,7 +85,7 @@ extension CheckRule {
     private static func unknownFields(
         _ settings: RouteSettings, _ subject: CheckSubject
     ) -> [Finding] {
-        guard let emits = emitted(settings, subject) else { return [] }
+        guard let emits = emitted(settings, subject) else { return swappedNames(settings) }
         // Without a type that matches, the types have a finding of their own.
         let events = emits.filter { settings.route.condition.canHold(type: $0.type) }
         let fields = events.flatMap(\.fields)
@@ -104,6 +104,21 @@ extension CheckRule {
                 position,
                 "route \"\(settings.route.name)\": no event that it takes has the field \"\(field)\""
                     + "\(Suggestion.hint(for: field, among: names)); \(known)")
+        }
+    }
+
+    /// A source may emit any field, so only a name with two letters swapped is surely a slip.
+    private static func swappedNames(_ settings: RouteSettings) -> [Finding] {
+        settings.fields.compactMap { path, position in
+            guard path.root == .data, path.names.count == 1, let name = path.names.first,
+                let meant = Suggestion.nearest(
+                    to: name, among: ["type", "subject", "source", "time"]),
+                name != meant, name.sorted() == meant.sorted()
+            else { return nil }
+            return Finding(
+                position,
+                "route \"\(settings.route.name)\": \"\(name)\" would be a field of the event's data (did you "
+                    + "mean \"\(meant)\"?)")
         }
     }
 
