@@ -69,16 +69,27 @@ public struct LineLogHandler: LogHandler {
         to line: inout [UInt8]
     ) {
         let level = "\(event.level)".uppercased()
-        line.append(contentsOf: "\(Timestamp.now) \(level) \(event.message)".utf8)
+        line.append(contentsOf: "\(Timestamp.now) \(level) ".utf8)
+        // Words and names of fields may be a plugin's: they begin no line of their own.
+        Self.write("\(event.message)", to: &line) { $0 < 0x20 || $0 == 0x7F }
         for (key, value) in fields {
             let text = "\(value)"
             if text.isEmpty { continue }
-            line.append(contentsOf: " \(key)=".utf8)
-            if text.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }) {
-                JSONValue.write(string: text, to: &line)
-            } else {
-                line.append(contentsOf: text.utf8)
-            }
+            line.append(0x20)
+            Self.write(key, to: &line) { $0 <= 0x20 || $0 == 0x7F }
+            line.append(UInt8(ascii: "="))
+            Self.write(text, to: &line) { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\"") }
+        }
+    }
+
+    /// Text as it is, or as a JSON string if it has a byte that is not plain.
+    private static func write(
+        _ text: String, to line: inout [UInt8], unless isOdd: (UInt8) -> Bool
+    ) {
+        if text.utf8.contains(where: isOdd) {
+            JSONValue.write(string: text, to: &line)
+        } else {
+            line.append(contentsOf: text.utf8)
         }
     }
 

@@ -26,7 +26,11 @@ final class BrandLogin: Sendable {
                 body.contains("redirect_uri=app%3A%2F%2Fcb"),
                 let code = body.split(separator: "&").first(where: { $0.hasPrefix("code=") }),
                 code.hasPrefix("code=good"), used.insert(String(code)),
-                let token = try? Self.token(ec, "ES256", user: "kim")
+                let token = try? Self.token(
+                    ec, "ES256", user: "kim",
+                    claims: [
+                        ("aud", .string(code.contains("good-other") ? "another" : "signalbox"))
+                    ])
             else { return HTTPServerAnswer(status: 400) }
             return .json(.object([.init("id_token", .string(token))]))
         }
@@ -261,6 +265,8 @@ final class BrandLogin: Sendable {
         #expect(try await register("good-2", verifier: "wrong") == 401)
         #expect(try await register("bad") == 401)
         #expect(try await register("good-3") == 200)
+        // An id_token that was made for another client of the same login.
+        #expect(try await register("good-other") == 401)
         let token = try BrandLogin.token(login.ec, "ES256", kid: "ec-1")
         let (_, list, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))
         #expect(list["devices"]?[0]?["user"]?.string == "kim")

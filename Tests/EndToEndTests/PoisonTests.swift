@@ -71,10 +71,17 @@ import Testing
     }
 
     /// A plugin in the gateway's process takes the gateway with it: its operator must know which.
-    @Test func `a plugin that ends the gateway is named`() async throws {
+    @Test(arguments: [
+        ("__builtin_trap();", [-SIGILL, -SIGTRAP], "it crashed"),
+        ("exit(0);", [70], "it was ended by exit()"),
+    ])
+    func `a plugin that ends the gateway is named`(
+        code: String, statuses: [Int32], words: String
+    ) async throws {
         let template = PluginRig.root.appending(path: "Examples/templates/c/send-http/plugin.c")
         let source = try String(contentsOf: template, encoding: .utf8)
-            .replacing("    sbx_out_reset(&body);\n", with: "    __builtin_trap();\n")
+            .replacing("    sbx_out_reset(&body);\n", with: "    \(code)\n")
+            .replacing("#include <signalbox/kit.h>", with: "#include <signalbox/kit.h>\n#include <stdlib.h>")
         let folder = try Workshop.folder()
         let file = folder.appending(path: "plugin.c")
         try source.write(to: file, atomically: true, encoding: .utf8)
@@ -102,10 +109,10 @@ import Testing
             RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(port)/in/z",
                 body: Array(GatewayRig.webhook([("ios", "t1")]).utf8)))
-        #expect([-SIGILL, -SIGTRAP].contains(try await Tool.end(process)))
+        #expect(statuses.contains(try await Tool.end(process)))
         while case let text = try await Tool.next(pipe), !text.isEmpty { log += text }
         #expect(
-            log.contains("it crashed in a call of the plugin of the instance mine. With"), "\(log)")
+            log.contains("\(words) in a call of the plugin of the instance mine. With"), "\(log)")
         client.shutdown()
         await simulators.shutdown()
     }

@@ -11,8 +11,12 @@ import Testing
             "devices of one event after its users were looked up", ["devicesPerEvent = 100_000"]
         ),
         (
-            "devices of requests with more than 10,000, while they are stored",
-            ["devicesMin = 10_000", "devicesMax = 500_000"]
+            "devices of all events of a request, after its users were looked up",
+            ["max(LargeEvents.devicesMax,"]
+        ),
+        (
+            "devices of requests for users with more than 10,000, while they are stored",
+            ["devicesMin = 10_000", "devicesMax = 200_000"]
         ),
         ("events in one request", ["eventsPerRequestMax = 1_000"]),
         (

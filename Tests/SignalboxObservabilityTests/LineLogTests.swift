@@ -16,4 +16,16 @@ import Testing
         #expect(line.contains("provider is back") && line.contains("held_ms"))
         #expect(!line.contains("app") && !line.contains("reason"))
     }
+
+    /// A plugin's words, and names of fields, begin no line of their own and drive no terminal.
+    @Test func `words with control characters stay in their line`() {
+        let handler = LineLogHandler(label: "l", format: .text, level: LogLevel(.info))
+        let line = handler.line(
+            LogEvent(
+                level: .info, message: "x\n2026-01-01 NOTICE change\u{1B}[31m", error: nil,
+                metadata: ["a\nb": "c\rd"], source: "", file: "", function: "", line: 0))
+        let text = String(decoding: line, as: UTF8.self)
+        #expect(text.utf8.filter { $0 < 0x20 } == [0x0A] && text.hasSuffix("\n"))
+        #expect(text.contains(#""x\n2026-01-01 NOTICE change\u001b[31m" "a\nb"="c\rd""#), "\(text)")
+    }
 }

@@ -84,7 +84,7 @@ final class UserAuthenticator: Sendable {
 
     /// The user of a token.
     func user(
-        token text: some StringProtocol, of group: String? = nil
+        token text: some StringProtocol, of group: String? = nil, for client: String? = nil
     ) async throws(Failure) -> Identity {
         guard let token = UserToken(text) else { throw .refused("this is not a signed token") }
         let named = groups.filter {
@@ -95,9 +95,10 @@ final class UserAuthenticator: Sendable {
         for group in named {
             guard try await isSigned(token, group.settings, group.keys) else { continue }
             do throws(UserToken.Refusal) {
+                let audience = group.settings.audience
                 let user = try token.user(
-                    audience: group.settings.audience, leewayMs: group.settings.leewayMs,
-                    nowMs: clock())
+                    audience: audience.isEmpty ? client ?? "" : audience,
+                    leewayMs: group.settings.leewayMs, nowMs: clock())
                 return Identity(app: group.settings.app, user: user)
             } catch {
                 words = error.words
@@ -205,7 +206,8 @@ final class UserAuthenticator: Sendable {
         guard let text = (try? JSONValue.parse(answer.body))?["id_token"]?.string else {
             throw .refused("the token endpoint gave no id_token")
         }
-        return try await user(token: text, of: group.name)
+        // OpenID Connect Core, 3.1.3.7: an id_token for another client is another app's.
+        return try await user(token: text, of: group.name, for: flow.clientID)
     }
 
     private func admit(_ address: String, _ group: DeviceUsers) throws(Failure) {

@@ -54,14 +54,45 @@ final class EventPipeline: Sendable {
                 done(.failed("the devices could not be looked up"), [])
                 return
             }
+            // Here and not on a worker: those that wait for one have their devices in memory already.
+            let users = UserDevices(known)
+            let devices = users.deviceCount(of: events)
+            if !leavesOut, events.count > 1, devices > self.devicesPerRequest {
+                done(
+                    .tooLarge(
+                        "the events go to \(devices) devices; at most \(self.devicesPerRequest) together"
+                    ),
+                    [])
+                return
+            }
+            guard self.large.enter(devices) else {
+                self.refuse(devices, source, done)
+                return
+            }
+            let done: Done = { [large = self.large] answer, committed in
+                large.leave(devices)
+                done(answer, committed)
+            }
             // Builders are called on a worker, never on the store's thread.
             self.context.workers.submitBounded {
-                let users = UserDevices(known)
                 self.commit(
                     events.map(users.resolved), changes.flatMap(users.resolved), source,
                     receivedUnixMs: receivedUnixMs, span: span, leavesOut: leavesOut, done: done)
             }
         }
+    }
+
+    /// Most devices of all events of a request: a batch names the same users again and again.
+    private var devicesPerRequest: Int {
+        max(LargeEvents.devicesMax, context.live.now.plan.config.gateway.limits.devicesPerEvent)
+    }
+
+    private func refuse(_ devices: Int, _ source: String, _ done: Done) {
+        context.logger.warning(
+            "large events come faster than they are stored, answering 503",
+            metadata: ["plugin.instance": "\(source)", "recipients": "\(devices)"])
+        context.metrics.event(source: source, result: "busy")
+        done(.unavailable("too many devices of large events are being stored"), [])
     }
 
     /// The events without those that have more devices than an event may have; nil: the whole request is refused.
@@ -116,20 +147,6 @@ final class EventPipeline: Sendable {
     ) {
         let generation = context.live.now
         guard let events = bounded(given, generation, leavesOut: leavesOut, done) else { return }
-        // By index: a loop over events would copy each.
-        let devices = events.indices.reduce(0) { $0 + events[$1].recipients.count }
-        guard large.enter(devices) else {
-            context.logger.warning(
-                "large events come faster than they are stored, answering 503",
-                metadata: ["plugin.instance": "\(source)", "recipients": "\(devices)"])
-            context.metrics.event(source: source, result: "busy")
-            done(.unavailable("too many devices of large events are being stored"), [])
-            return
-        }
-        let done: Done = { [large] answer, committed in
-            large.leave(devices)
-            done(answer, committed)
-        }
         let keepsHistory = generation.keepsHistory
         var entry = StoreEntry(
             items: [], receivedUnixMs: receivedUnixMs,

@@ -6,7 +6,7 @@ final class LargeEvents: Sendable {
     /// Requests with fewer devices are not counted: they are many, and the bound of unfinished bodies holds for them.
     static let devicesMin = 10_000
     /// Most devices of large events at a time.
-    static let devicesMax = 500_000
+    static let devicesMax = 200_000
 
     private let underWay = Mutex(0)
 

@@ -20,6 +20,18 @@ public struct UserDevices: Sendable {
         return out
     }
 
+    /// How many recipients the events will have, before they are made.
+    public func deviceCount(of events: [Event]) -> Int {
+        var count = 0
+        // By index: a loop over events would copy each.
+        for index in events.indices {
+            for recipient in events[index].recipients {
+                count += Self.key(recipient).map { max(1, known[$0]?.count ?? 0) } ?? 1
+            }
+        }
+        return count
+    }
+
     /// The user that a recipient without a token names.
     private static func key(_ recipient: Recipient) -> UserKey? {
         guard recipient.device.token.isEmpty, !recipient.device.user.isEmpty else { return nil }

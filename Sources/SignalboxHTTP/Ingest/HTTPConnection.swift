@@ -58,6 +58,9 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// Parts of pipelined requests that wait for earlier answers; while there are any, nothing is read.
     private var early: Deque<HTTPServerRequestPart> = []
     private var isReadHeld = false
+    /// Requests that were handled since it was another connection's turn.
+    private var handledNow = 0
+    private static let turnMax = 8
     /// Tells the decoder which requests may have stopped it.
     let decoderStops = DecoderStops()
     /// Since when the client has not read its answers, by the monotonic clock.
@@ -81,13 +84,21 @@ final class HTTPConnection: ChannelDuplexHandler {
         number = connections.add(self)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    /// The end of every connection, also of one that was closed before it was active: nothing tells of that one's end.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        leaveAll()
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
+        leaveAll()
+        context.fireChannelInactive()
+    }
+
+    private func leaveAll() {
         letGo()
         if case .streaming(let stream) = phase { stream.end() }
         connections.remove(number)
-        context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -176,10 +187,11 @@ final class HTTPConnection: ChannelDuplexHandler {
         channel.close(promise: nil)
     }
 
-    /// Decides which connection is closed first if there are too many; nil while its answer is being made.
+    /// Decides which connection is closed first if there are too many; nil while its answer is being made. One that has
+    /// just come is no idle one: else half requests would keep all places, and every newcomer would be closed.
     var patience: (rank: Int, sinceNs: UInt64)? {
         switch phase {
-        case .idle: (0, sinceNs)
+        case .idle: (hasAsked || SystemClock.monotonicNs > sinceNs + 5_000_000_000 ? 0 : 1, sinceNs)
         case .reading, .skipping, .dropping, .closing, .streaming: (1, sinceNs)
         case .answering: nil
         }
@@ -210,11 +222,11 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
-    /// Whether the next request must wait: for an earlier answer, or until the client reads its answers.
+    /// Whether the next request must wait: for an earlier answer, for its turn, or until the client reads its answers.
     private var isHeld: Bool {
         switch phase {
         case .answering, .streaming: true
-        case .idle: !channel.isWritable
+        case .idle: !channel.isWritable || handledNow >= Self.turnMax
         case .reading, .skipping, .dropping, .closing: false
         }
     }
@@ -230,10 +242,21 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     private func handle(_ part: HTTPServerRequestPart) {
+        if case .head = part { takeTurn() }
         switch part {
         case .head(let head): if case .idle = phase { begin(head) }
         case .body(let part): take(part)
         case .end: finish()
+        }
+    }
+
+    /// A client that sends many requests ahead gets some of them answered, then it is the others' turn.
+    private func takeTurn() {
+        handledNow += 1
+        guard handledNow == 1 else { return }
+        channel.eventLoop.assumeIsolated().execute { [self] in
+            handledNow = 0
+            if context != nil { resume() }
         }
     }
 

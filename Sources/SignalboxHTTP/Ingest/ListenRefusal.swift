@@ -12,6 +12,8 @@ public struct ListenRefusal: Sendable, CustomStringConvertible {
     public init(_ error: any Error) {
         let code = (error as? IOError)?.errnoCode
         description = code.map { String(cString: strerror($0)) } ?? "\(error)"
-        isTemporary = code.map { [EADDRINUSE, EADDRNOTAVAIL].contains($0) } ?? false
+        isTemporary =
+            code.map { [EADDRINUSE, EADDRNOTAVAIL].contains($0) }
+            ?? (error as? UnixSocketFile.Refusal)?.isTemporary ?? false
     }
 }

@@ -5,6 +5,8 @@ struct UnixSocketFile: Sendable {
     /// Why no socket can be bound there.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
+        /// Whether it may pass by itself: somebody listens there, who may be ending.
+        var isTemporary = false
     }
 
     private let path: String
@@ -16,7 +18,10 @@ struct UnixSocketFile: Sendable {
     /// it is no socket.
     init(_ path: String) throws(Refusal) {
         self.path = path
-        if let words = Self.refusal(path, mayBeInUse: false) { throw Refusal(description: words) }
+        if let words = Self.refusal(path, mayBeInUse: true) { throw Refusal(description: words) }
+        if Self.isListening(path) {
+            throw Refusal(description: Self.inUse, isTemporary: true)
+        }
         unlink(path)
         let bound = Self.bind(path)
         guard let bound else { throw Refusal(description: String(cString: strerror(errno))) }
@@ -61,8 +66,10 @@ struct UnixSocketFile: Sendable {
             return nil
         }
         guard facts.st_mode & S_IFMT == S_IFSOCK else { return "there is a file that is no socket" }
-        return !mayBeInUse && isListening(path) ? "somebody listens there already" : nil
+        return !mayBeInUse && isListening(path) ? inUse : nil
     }
+
+    private static let inUse = "somebody listens there already"
 
     /// What is in its place.
     enum Place { case own, another, none }

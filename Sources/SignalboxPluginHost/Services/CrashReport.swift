@@ -38,18 +38,30 @@ package enum CrashReport {
         // On the stack that Swift's backtrace has made, if it has: a thread may have used up its own.
         action.sa_flags = SA_ONSTACK
         for signal in SystemThread.faults { sigaction(signal, &action, &actions[Int(signal)]) }
+        // A plugin that calls exit() ends the gateway, too, and as if all were well: its supervisor must see a fault.
+        atexit { CrashReport.handleExit() }
+    }
+
+    private static func handleExit() {
+        guard let owner = pthread_getspecific(key) else { return }
+        tell("signalbox: it was ended by exit() in a call of the plugin of the instance ", owner)
+        _exit(70)
     }
 
     /// Only what a handler of signals may do: no memory is allocated, and nothing is locked.
     private static func handle(_ signal: CInt) {
         if let owner = pthread_getspecific(key) {
-            write("signalbox: it crashed in a call of the plugin of the instance ")
-            _ = Glibc.write(STDERR_FILENO, owner, strlen(owner.assumingMemoryBound(to: CChar.self)))
-            write(". With `isolation: process` its process would end alone: docs/operations.md, ")
-            write("\"A plugin ends the gateway\"\n")
+            tell("signalbox: it crashed in a call of the plugin of the instance ", owner)
         }
         if let before { sigaction(signal, &before[Int(signal)], nil) }
         raise(signal)
+    }
+
+    private static func tell(_ words: StaticString, _ owner: UnsafeMutableRawPointer) {
+        write(words)
+        _ = Glibc.write(STDERR_FILENO, owner, strlen(owner.assumingMemoryBound(to: CChar.self)))
+        write(". With `isolation: process` its process would end alone: docs/operations.md, ")
+        write("\"A plugin ends the gateway\"\n")
     }
 
     private static func write(_ text: StaticString) {
