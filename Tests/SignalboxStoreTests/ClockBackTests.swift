@@ -22,17 +22,4 @@ import Testing
         #expect(later.deliveries.map(\.id) == [1])
         await rig.store.close()
     }
-
-    @Test func `an event is no duplicate of one that is yet to come`() async throws {
-        let rig = try StoreTests.Rig()
-        let item = StoreEntry.Item(
-            event: Event(id: 900, source: "z", type: "t", dedupe: "k"), deliveries: [])
-        func append(at nowUnixMs: UInt64) async -> StoreTests.Answer {
-            await rig.append([item], dedupeMs: 5_000, nowUnixMs: nowUnixMs)
-        }
-        #expect(await append(at: Self.aheadMs) == .committed(duplicates: []))
-        #expect(await append(at: Self.backMs) == .committed(duplicates: []))
-        #expect(await append(at: Self.backMs + 4_999) == .committed(duplicates: [0]))
-        await rig.store.close()
-    }
 }

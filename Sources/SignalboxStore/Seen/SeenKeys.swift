@@ -90,23 +90,23 @@ struct SeenKeys {
     ) throws -> Bool {
         let key = SeenKey(seed: seed, event.source, event.dedupe)
         let before = recent[key]
+        if let before, before > nowUnixMs { return true }
+        if let until = frozenUntil[key], until > nowUnixMs { return true }
+        if hasTree, try isInTree(key, nowUnixMs, hot, db) { return true }
         let until = nowUnixMs + windowMs
-        // One that is to end later was noted by a clock that has gone back since: nobody knows when it was seen.
-        let isOpen = { (end: Int64) in end > nowUnixMs && end <= until }
-        if let before, isOpen(before) { return true }
-        if let end = frozenUntil[key], isOpen(end) { return true }
-        if hasTree, let end = try endInTree(key, hot, db), isOpen(end) { return true }
         recent[key] = until
         new.append((key, until, before))
         return false
     }
 
-    private func endInTree(_ key: SeenKey, _ hot: HotStatements, _ db: Database) throws -> Int64? {
+    private func isInTree(
+        _ key: SeenKey, _ now: Int64, _ hot: HotStatements, _ db: Database
+    ) throws -> Bool {
         let find = try hot.statement(.findSeenKey, db)
         find.bind(blob: Self.bytes(key))
-        guard try find.step() else { return nil }
+        guard try find.step() else { return false }
         defer { find.end() }
-        return find.integer(0)
+        return find.integer(0) > now
     }
 
     private static func bytes(_ key: SeenKey) -> [UInt8] {
