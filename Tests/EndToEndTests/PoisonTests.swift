@@ -81,7 +81,9 @@ import Testing
         let template = PluginRig.root.appending(path: "Examples/templates/c/send-http/plugin.c")
         let source = try String(contentsOf: template, encoding: .utf8)
             .replacing("    sbx_out_reset(&body);\n", with: "    \(code)\n")
-            .replacing("#include <signalbox/kit.h>", with: "#include <signalbox/kit.h>\n#include <stdlib.h>")
+            .replacing(
+                "#include <signalbox/kit.h>",
+                with: "#include <signalbox/kit.h>\n#include <stdlib.h>")
         let folder = try Workshop.folder()
         let file = folder.appending(path: "plugin.c")
         try source.write(to: file, atomically: true, encoding: .utf8)

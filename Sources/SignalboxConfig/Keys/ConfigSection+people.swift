@@ -41,7 +41,8 @@ extension ConfigSection {
             .init("name", "name in the log; app of the devices", "required", .text),
             .init("app", "name in the log; app of the devices", "required", .text),
             .init("issuer", "the `iss` that a token must have", "required", .text),
-            .init("audience", "the `aud` that a token must have",
+            .init(
+                "audience", "the `aud` that a token must have",
                 "any; of an exchanged code the `client_id`", .text),
             .init(
                 "keys",
