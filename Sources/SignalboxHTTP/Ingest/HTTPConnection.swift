@@ -60,7 +60,9 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var isReadHeld = false
     /// Requests that were handled since it was another connection's turn.
     private var handledNow = 0
-    private static let turnMax = 8
+    private var turnBeganNs: UInt64 = 0
+    private static let turnMax = 16
+    private static let turnNs: UInt64 = 1_000_000
     /// Tells the decoder which requests may have stopped it.
     let decoderStops = DecoderStops()
     /// Since when the client has not read its answers, by the monotonic clock.
@@ -252,9 +254,13 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     /// A client that sends many requests ahead gets some of them answered, then it is the others' turn.
     private func takeTurn() {
+        let now = SystemClock.monotonicNs
+        if now > turnBeganNs + Self.turnNs { (turnBeganNs, handledNow) = (now, 0) }
         handledNow += 1
-        guard handledNow == 1 else { return }
-        channel.eventLoop.assumeIsolated().execute { [self] in
+        guard handledNow == Self.turnMax else { return }
+        // Later, and not with the next tasks: the loop looks at sockets only once it has no task to run.
+        _ = channel.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(Int64(Self.turnNs))) {
+            [self] in
             handledNow = 0
             if context != nil { resume() }
         }
