@@ -11,24 +11,9 @@ final class RawPeer: Sendable {
     let port: Int
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         // A small buffer, so that it is soon full.
-        var room: Int32 = 4_096
-        setsockopt(
-            listener, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = listener
-        let status = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) + listen(descriptor, 8)
-                    + getsockname(descriptor, $0, &length)
-            }
-        }
-        guard status == 0 else { throw PluginRig.Failure(description: "cannot listen") }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        let listening = try LoopbackListener(backlog: 8, receiveBytes: 4_096)
+        (listener, port) = (listening.descriptor, listening.port)
     }
 
     func end() { close(listener) }

@@ -10,27 +10,12 @@ import Testing
 @Suite struct TLSServerTests {
     /// A listener that nobody serves: the system accepts connections, and nothing is ever sent.
     private final class SilentPeer {
-        private let descriptor: Int32
-        let port: Int
+        private let listener: LoopbackListener
+        var port: Int { listener.port }
 
-        init() throws {
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let descriptor = descriptor
-            let status = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, length) + listen(descriptor, 64)
-                        + getsockname(descriptor, $0, &length)
-                }
-            }
-            guard status == 0 else { throw PluginRig.Failure(description: "cannot listen") }
-            port = Int(UInt16(bigEndian: address.sin_port))
-        }
+        init() throws { listener = try LoopbackListener(backlog: 64) }
 
-        deinit { close(descriptor) }
+        deinit { close(listener.descriptor) }
     }
 
     private func failure(of port: Int, connectTimeoutMs: Int = 30_000) async throws -> String? {

@@ -1,6 +1,7 @@
 """One gateway of the release build on SQLite, with the shipped gateway.yaml and a patient retry policy, and webhooks for it."""
 import atexit, http.client, json, os, re, signal, subprocess, time
 from database import free_port
+from ledger import post
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIGNALBOX = f"{ROOT}/.build/release/signalbox"
@@ -108,21 +109,12 @@ class Load:
         while time.monotonic() < until:
             self.number += 1
             n = self.number
-            body = json.dumps({
-                "devices": [{"identifier": f"{n:032x}", "type": "ios"}, {"identifier": f"a{n:031x}", "type": "android"}],
-                "notification": {"title": "Ada replied", "ticket_id": str(n), "body": "Your parcel is on its way."}})
             now = time.time()
-            try:
-                line = line or http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-                line.request("POST", "/in/zendesk/s", body, {"content-type": "application/json"})
-                answer = line.getresponse()
-                answer.read()
-                if answer.status == 200:
-                    self.sent[n] = now
-                else:
-                    self.refused += 1
-            except (OSError, http.client.HTTPException):
-                self.refused, line = self.refused + 1, None
+            what, line = post(line, self.port, n)
+            if what == 200:
+                self.sent[n] = now
+            else:
+                self.refused += 1
             time.sleep(max(0, 0.01 - (time.time() - now)))
         return [n for n in range(first + 1, self.number + 1) if n in self.sent]
 

@@ -56,6 +56,21 @@ class Simulators:
             self.call("DELETE", f"/{name}/received")
 
 
+def post(line, port, number):
+    """Posts the webhook of a number: its status, or the name of what failed, and the connection for the next one."""
+    body = json.dumps({
+        "devices": [{"identifier": f"{number:032x}", "type": "ios"}, {"identifier": f"a{number:031x}", "type": "android"}],
+        "notification": {"title": "Ada replied", "ticket_id": str(number), "body": "Your parcel is on its way."}})
+    try:
+        line = line or http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        line.request("POST", "/in/zendesk/s", body, {"content-type": "application/json"})
+        answer = line.getresponse()
+        answer.read()
+        return answer.status, None if answer.getheader("connection", "").lower() == "close" else line
+    except (OSError, http.client.HTTPException) as fault:
+        return type(fault).__name__, None
+
+
 class Ledger:
     """Posts webhooks with several threads, and keeps what was answered."""
 
@@ -100,20 +115,8 @@ class Ledger:
             with self.lock:
                 self.number += 1
                 number = self.number
-            body = json.dumps({
-                "devices": [{"identifier": f"{number:032x}", "type": "ios"}, {"identifier": f"a{number:031x}", "type": "android"}],
-                "notification": {"title": "Ada replied", "ticket_id": str(number), "body": "Your parcel is on its way."}})
             began = time.monotonic()
-            try:
-                line = line or http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-                line.request("POST", "/in/zendesk/s", body, {"content-type": "application/json"})
-                answer = line.getresponse()
-                answer.read()
-                what = answer.status
-                if answer.getheader("connection", "").lower() == "close":
-                    line = None
-            except (OSError, http.client.HTTPException) as fault:
-                what, line = type(fault).__name__, None
+            what, line = post(line, self.port, number)
             took = time.monotonic() - began
             with self.lock:
                 self.longest = max(self.longest, took)
