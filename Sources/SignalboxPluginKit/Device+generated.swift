@@ -23,7 +23,7 @@ public struct Device: Sendable {
     public var user = ""
     /// BCP 47 (`de-AT`); may be empty.
     public var locale = ""
-    /// In Unix milliseconds; 0: unknown, the token came with the event.
+    /// In Unix milliseconds, as the registry has it; 0: unknown, the token came with the event.
     public var registeredUnixMs: UInt64 = 0
     /// What else its registration said (`muted`); the registry keeps at most 16 of 256 bytes.
     public var attributes: [(String, String)] = []

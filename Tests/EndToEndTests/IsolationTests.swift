@@ -276,9 +276,9 @@ import Testing
                     "\(number) \($0)"
                 }
             }
-            // Its socket and what its own threads wait on; no listener, no database, no key.
+            // Its socket, its standard error and what its own threads wait on; no listener, no database, no key.
             #expect(targets.contains("0 /dev/null") && targets.contains("1 /dev/null"))
-            #expect(targets.count { $0.contains("socket:") } == 1, "\(targets)")
+            #expect(targets.count { $0.contains("socket:") } == 2, "\(targets)")
             #expect(!targets.contains { $0.contains("sqlite") || $0.contains(".p8") })
             let environment = try String(
                 contentsOf: URL(filePath: "/proc/\(child)/environ"), encoding: .utf8)

@@ -30,6 +30,56 @@ import Testing
         #expect(rig.state.tended(rig.now).extension == nil)
     }
 
+    @Test func `what waits in memory for two extensions goes back, and what moves stays`() {
+        var rig = Self.busy()
+        rig.waitWithLeases(ms: Self.leaseMs / 4)
+        _ = rig.take([1, 2, 3], .delivered, code: 200)
+        rig.submit(7...8)
+        #expect(rig.state.turn(rig.now, batchMax: 1).batch.map(\.id) == [4])
+        rig.wait(ms: Self.leaseMs / 4)
+        let todo = rig.state.tended(rig.now)
+        #expect(todo.kinds == [5: .released, 6: .released])
+        #expect(todo.extension?.ids.sorted() == [4, 7, 8])
+        // They come again, and are looked at then.
+        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        _ = rig.state.turn(rig.now, batchMax: 0)
+        _ = rig.lend([5, 6], nil)
+        #expect(rig.run().sent.sorted() == [5, 6, 7, 8])
+    }
+
+    @Test func `a delivery whose device has left its user is ended, and the others are sent`() {
+        var rig = LaneStateRig()
+        _ = rig.state.backlog()
+        let wish = rig.run().todo.wish
+        var lease = StoreLease(token: rig.token)
+        lease.deliveries = (1...3).map { delivery($0, attempt: 2) }
+        lease.departed = [2, 9]
+        var todo = rig.state.leased(lease, wish ?? LeaseWish(max: 1, forMs: 1), rig.now)
+        #expect(todo.kinds == [2: .cancelled] && todo.arrived == 3)
+        #expect(todo.endings.first?.outcome.reason == "user_left")
+        guard case .delivered(2) = todo.endings.first?.end else { return #expect(Bool(false)) }
+        todo = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        #expect(rig.run().sent == [1, 3])
+        #expect(rig.state.count == 2)
+    }
+
+    @Test func `a probe whose device has left its user makes way for the next`() {
+        var (rig, held) = LaneHoldTests.held()
+        _ = rig.state.stored(held.endings.map(\.end), wereLate: false, rig.now)
+        _ = rig.fault([5, 6, 7, 8], .withdrawn)
+        _ = rig.run()
+        rig.wait(ms: 1_000)
+        _ = rig.state.woken()
+        guard let wish = rig.run().todo.wish, wish.isProbe else { return #expect(Bool(false)) }
+        var lease = StoreLease(token: rig.token)
+        lease.deliveries = [delivery(9)]
+        lease.departed = [9]
+        let todo = rig.state.leased(lease, wish, rig.now)
+        #expect(todo.kinds == [9: .cancelled])
+        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        #expect(rig.run().todo.wish?.isProbe == true)
+    }
+
     @Test func `an extension that failed is asked for again at the next look`() {
         var rig = Self.busy()
         rig.wait(ms: Self.leaseMs / 4)

@@ -34,11 +34,35 @@ struct GatewayLaneStore: LaneStore {
     let store: any GatewayStore
     /// Wakes up when an outcome for receivers was stored.
     let outcomes: OutcomeStream
+    /// Milliseconds since 1970.
+    let unixMs: @Sendable () -> UInt64
     var isShared: Bool { store.isShared }
 
     func lease(
         _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void
-    ) { store.lease(lane, wish) { done(try? $0.get()) } }
+    ) {
+        store.lease(lane, wish) { result in
+            guard let lease = try? result.get() else { return done(nil) }
+            look(lease, done)
+        }
+    }
+
+    /// Marks what must not be sent any more. What cannot be looked up goes back, and is leased again.
+    private func look(_ lease: StoreLease, _ done: @escaping @Sendable (StoreLease?) -> Void) {
+        let users = DepartedDevices.users(of: lease.deliveries, nowUnixMs: unixMs())
+        guard !users.isEmpty else { return done(lease) }
+        store.devices(of: Array(users)) { found in
+            guard let known = try? found.get() else {
+                let ends = lease.deliveries.map { LeaseEnd.released($0.id) }
+                return store.settle(ends, under: lease.token, outcomes: OutcomePack()) { _ in
+                    done(nil)
+                }
+            }
+            var lease = lease
+            lease.departed = DepartedDevices.departed(lease.deliveries, known)
+            done(lease)
+        }
+    }
 
     func settle(
         _ ends: [LeaseEnd], under token: LeaseToken, outcomes pack: OutcomePack,

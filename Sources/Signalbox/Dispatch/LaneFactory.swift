@@ -28,7 +28,8 @@ struct LaneFactory: Sendable {
             clock: GatewayClock(
                 workers: machinery.workers, alarms: machinery.alarms,
                 inMemory: machinery.inMemory, unixMs: machinery.clock),
-            store: GatewayLaneStore(store: context.store, outcomes: outcomes),
+            store: GatewayLaneStore(
+                store: context.store, outcomes: outcomes, unixMs: machinery.clock),
             ledger: OutcomeRecord(
                 logger: machinery.logger, metrics: machinery.metrics,
                 series: LaneSeries(machinery.metrics, sender: key.name), live: context.live,

@@ -46,7 +46,7 @@ public struct Device: Sendable, Hashable {
         get { box.fields.locale }
         set { box = box.with(\.locale, newValue) }
     }
-    /// In Unix milliseconds; 0: unknown, the token came with the event.
+    /// In Unix milliseconds, as the registry has it; 0: unknown, the token came with the event.
     public var registeredUnixMs: UInt64 {
         get { box.fields.registeredUnixMs }
         set { box = box.with(\.registeredUnixMs, newValue) }

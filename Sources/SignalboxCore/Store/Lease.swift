@@ -43,6 +43,9 @@ public struct StoreLease: Sendable {
     public var nextDueInMs: UInt64?
     /// The token under which the deliveries are held.
     public var token: LeaseToken
+    /// Of these deliveries, those whose device has left its user meanwhile: they are ended instead of sent. A store leaves
+    /// it empty; the gateway asks its registry.
+    public var departed: Set<UInt64> = []
 
     /// An empty value.
     public init(token: LeaseToken) { self.token = token }

@@ -56,6 +56,8 @@ public struct LaneWindow: Sendable {
         case lost(Delivery)
     }
     private var stages: [UInt64: Stage] = [:]
+    /// What was ready when `takeStanding` was last called.
+    private var standing: Set<UInt64> = []
     /// Deliveries that could be taken now.
     public private(set) var readyCount = 0
     /// Deliveries that were taken and not settled.
@@ -288,6 +290,28 @@ public struct LaneWindow: Sendable {
         }
         readyCount -= taken.count
         return taken.reversed()
+    }
+
+    /// Takes out what was ready at the last call and still is, as `takeReady` does.
+    mutating func takeStanding() -> [Delivery] {
+        guard readyCount > 0 else {
+            standing = []
+            return []
+        }
+        let now = Set(readyIDs)
+        var leaving = now.intersection(standing)
+        standing = now.subtracting(leaving)
+        var taken: [Delivery] = []
+        for rank in 0...2 where !leaving.isEmpty {
+            ready[rank].removeAll { delivery in
+                guard leaving.remove(delivery.id) != nil else { return false }
+                taken.append(delivery)
+                return true
+            }
+        }
+        for delivery in taken { stages[delivery.id] = .settling }
+        readyCount -= taken.count
+        return taken
     }
 
     /// Empties the window; all that was in it and not settled.

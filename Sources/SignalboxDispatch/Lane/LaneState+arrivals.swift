@@ -108,10 +108,22 @@ extension LaneState {
             todo.returned = back(
                 lent.filter { window.isSettling($0.id) }, lease.token, disk.askedMs)
         }
+        if !lease.departed.isEmpty { endDeparted(lent, lease.departed, now, into: &todo) }
         if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueInMs == nil {
             forgetHold(into: &todo)
         }
         return todo
+    }
+
+    /// Ends what must no longer be sent: who has the device now must not see it.
+    private mutating func endDeparted(
+        _ lent: [Delivery], _ departed: Set<UInt64>, _ now: LaneTime, into todo: inout LaneTodo
+    ) {
+        for delivery in lent where departed.contains(delivery.id) {
+            guard window.withdraw(delivery.id) else { continue }
+            overdue[delivery.id] = nil
+            todo.endings.append(cancelled(delivery, Self.departedReason, now))
+        }
     }
 
     private func back(

@@ -46,8 +46,8 @@ extension LaneState {
         return (deliveries.filter { !ids.contains($0.id) }, todo)
     }
 
-    /// Now and then, whatever the lane is doing: extends leases in time, gives up what could not be extended, keeps no
-    /// more than its share, and writes the log lines whose interval is over. `isShared`: other gateways use the store.
+    /// Now and then, whatever the lane is doing: extends leases in time, but those of deliveries that have not moved since
+    /// the last time, gives up what could not be extended, keeps no more than its share, and writes the log lines whose interval is over. `isShared`: other gateways use the store.
     public mutating func tended(_ now: LaneTime, isShared: Bool = false) -> LaneTodo {
         var todo = LaneTodo()
         if restedMs(now) == nil { usedMs = now.steadyMs }
@@ -55,6 +55,8 @@ extension LaneState {
         giveUpIfOver(now, into: &todo)
         keepShare(now, isShared: isShared, into: &todo)
         if let token, term.wantsExtension(now.steadyMs, leaseMs: rules.leaseMs) {
+            // The next lease looks whether their devices still have these users.
+            for delivery in window.takeStanding() { todo.endings.append(released(delivery, now)) }
             let ids = window.heldIDs
             guard !ids.isEmpty else { return todo }
             term.asked()

@@ -8,6 +8,8 @@ internal import SignalboxCore
 extension LaneState {
     /// Why an attempt was put aside.
     public static let pausedReason = "paused"
+    /// Why a delivery is cancelled whose device has another user now, or none.
+    public static let departedReason = "user_left"
     /// How long a delivery is put aside at most, in milliseconds: so late is one whose resume did not reach the store.
     static let asideMs: UInt64 = 600_000
 
@@ -47,13 +49,15 @@ extension LaneState {
             guard let reason = paused.cancelReason(of: delivery) else { return false }
             _ = window.settle(delivery.id)
             overdue[delivery.id] = nil
-            todo.endings.append(
-                LaneEnding(
-                    delivery, .cancelled,
-                    Outcome(item: delivery.id, kind: .rejected, reason: reason),
-                    unixMs: now.unixMs))
+            todo.endings.append(cancelled(delivery, reason, now))
             return true
         }
+    }
+
+    func cancelled(_ delivery: Delivery, _ reason: String, _ now: LaneTime) -> LaneEnding {
+        LaneEnding(
+            delivery, .cancelled,
+            Outcome(item: delivery.id, kind: .rejected, reason: reason), unixMs: now.unixMs)
     }
 
     /// Takes what is paused out of a batch, and puts it aside.

@@ -97,7 +97,7 @@ public struct LaneEnding: Sendable {
         case released
         /// Nothing was done with it, since its route is paused: due again at this time, or when the route is resumed.
         case aside(untilUnixMs: UInt64)
-        /// An operator has cancelled it: it is over, and no dead letter.
+        /// It must not be sent any more: it is over, and no dead letter.
         case cancelled
         /// It is over, for this reason; `wasSent`: the attempt that it is at went out.
         case failed(reason: String, wasSent: Bool)

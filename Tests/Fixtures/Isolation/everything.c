@@ -1,6 +1,6 @@
 /* A plugin with every role and every service, for tests of processes that end. A text that
  * contains "SEGV", "ABRT", "EXIT" or "LOOP" ends the process that way. With "marker" in its
- * config it ends only once: the first time it leaves that file behind. */
+ * config it ends only once: the first time it leaves that file behind. "chatter" writes to standard error. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signalbox/plugin.h>
@@ -52,6 +52,11 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   read_text(json, root, STR("/create"), in_create, sizeof in_create);
   read_text(json, root, STR("/start"), i->in_start, sizeof i->in_start);
   read_text(json, root, STR("/stop"), i->in_stop, sizeof i->in_stop);
+  if (!strcmp(in_create, "chatter")) {
+    for (int line = 0; line < 150; line++) fprintf(stderr, "line %d of the plugin\n", line);
+    fprintf(stderr, "its last words");
+    exit(3);
+  }
   end(i->marker, (sbx_str){in_create, strlen(in_create)});
   if (!strcmp(in_create, "refuse")) {
     strcpy(error->message, "not this config");

@@ -27,7 +27,7 @@ pub struct Device<'a> {
     pub user: &'a str,
     /// BCP 47 (`de-AT`); may be empty.
     pub locale: &'a str,
-    /// In Unix milliseconds; 0: unknown, the token came with the event.
+    /// In Unix milliseconds, as the registry has it; 0: unknown, the token came with the event.
     pub registered_unix_ms: u64,
     /// What else its registration said (`muted`); the registry keeps at most 16 of 256 bytes.
     pub attributes: &'a [Pair<'a>],

@@ -7,16 +7,18 @@ final class IsolatedChild: Sendable {
     let process: RunnerProcess
     let peer: WirePeer
     let flights = OpenFlights()
+    private let errors: StandardError
     let bornNs = SystemClock.monotonicNs
     /// Why the gateway ended it; nil if it did not.
     private let verdict = Mutex<String?>(nil)
 
-    /// Starts the process, and a thread that reads its messages.
+    /// Starts the process, and threads that read its messages and its standard error; `log` gets the lines of that.
     ///
-    /// On that thread `onGone` is called when there is nothing more to read, and `onEnd` after all
+    /// On the first `onGone` is called when there is nothing more to read, and `onEnd` after all
     /// waiting calls have been told.
     init(
         command: [String], plan: ConfinementPlan,
+        log: @escaping @Sendable (String) -> Void,
         handle:
             @escaping @Sendable (IsolatedChild, WireMethod, WireFrame)
             throws(WireFault) -> Void,
@@ -25,6 +27,7 @@ final class IsolatedChild: Sendable {
     ) throws(PluginFault) {
         let started = try RunnerProcess.start(command, plan: plan)
         process = started.process
+        errors = StandardError(socket: started.errors, log: log)
         peer = WirePeer(WireChannel(socket: started.socket))
         SystemThread.start("sbx-isolated") { [self] in
             var fault: WireFault?
@@ -49,6 +52,7 @@ final class IsolatedChild: Sendable {
     func reap() -> String {
         peer.channel.close()
         let how = process.reap()
+        errors.end()
         return verdict.withLock { $0 }.map { "was ended by the gateway: \($0)" } ?? how
     }
 }

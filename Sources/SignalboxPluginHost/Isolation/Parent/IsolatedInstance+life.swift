@@ -18,6 +18,11 @@ extension IsolatedInstance {
         do throws(PluginFault) {
             child = try IsolatedChild(
                 command: options.runner + ["plugins", "run-isolated", name], plan: plan,
+                log: { [name, services] line in
+                    services.log(
+                        instance: name, level: .warn, message: line,
+                        fields: [Attribute("stream", "stderr")])
+                },
                 handle: { [weak self] child, method, frame throws(WireFault) in
                     if try desk.handle(method, frame, child.peer) { return }
                     try self?.take(method, frame, from: child)

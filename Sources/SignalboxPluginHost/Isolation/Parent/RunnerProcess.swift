@@ -21,31 +21,32 @@ final class RunnerProcess: Sendable {
 
     private init(pid: pid_t) { self.pid = pid }
 
-    /// Starts a program with a socket to it, and with what it is to do to itself on its standard input.
+    /// Starts a program with a socket to it, and with what it is to do to itself on its standard input; `errors` is the
+    /// other end of its standard error.
     ///
     /// The process dies with the calling thread, so that thread must live as long as the process.
     static func start(
         _ command: [String], plan: ConfinementPlan
-    ) throws(PluginFault) -> (process: RunnerProcess, socket: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard linux_socket_pair(&ends) == 0 else {
-            throw PluginFault(.unreachable, "no socket for its process: \(words(errno))")
-        }
-        defer { close(ends[1]) }
+    ) throws(PluginFault) -> (process: RunnerProcess, socket: Int32, errors: Int32) {
+        let (socket, own) = try pair()
+        defer { close(own) }
+        var isStarted = false
+        defer { if !isStarted { close(socket) } }
+        let (errors, ownErrors) = try pair()
+        defer { close(ownErrors) }
+        defer { if !isStarted { close(errors) } }
         guard let input = MemoryFile("plan"), write(input.file, plan.bytes, plan.bytes.count) > 0
-        else {
-            close(ends[0])
-            throw PluginFault(.unreachable, "no memory for its process: \(words(errno))")
-        }
+        else { throw PluginFault(.unreachable, "no memory for its process: \(words(errno))") }
         lseek(input.file, 0, SEEK_SET)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // It inherits nothing from the gateway but standard error, for its last messages.
-        posix_spawn_file_actions_adddup2(&actions, ends[1], socket)
+        // The second first: it may have the number of the first's place.
+        posix_spawn_file_actions_adddup2(&actions, ownErrors, STDERR_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, own, Self.socket)
         posix_spawn_file_actions_adddup2(&actions, input.file, STDIN_FILENO)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        if plan.has(.descriptors) { linux_spawn_close_from(&actions, socket + 1) }
+        if plan.has(.descriptors) { linux_spawn_close_from(&actions, Self.socket + 1) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -67,11 +68,19 @@ final class RunnerProcess: Sendable {
         var pid: pid_t = 0
         let status = posix_spawn(&pid, command[0], &actions, &attributes, &argv, &environment)
         guard status == 0 else {
-            close(ends[0])
             throw PluginFault(
                 .unreachable, "its process cannot be started: \(command[0]): \(words(status))")
         }
-        return (RunnerProcess(pid: pid), ends[0])
+        isStarted = true
+        return (RunnerProcess(pid: pid), socket, errors)
+    }
+
+    private static func pair() throws(PluginFault) -> (Int32, Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard linux_socket_pair(&ends) == 0 else {
+            throw PluginFault(.unreachable, "no socket for its process: \(words(errno))")
+        }
+        return (ends[0], ends[1])
     }
 
     /// Kills it if it still runs.

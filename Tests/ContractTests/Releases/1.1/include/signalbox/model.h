@@ -14,7 +14,9 @@ typedef struct sbx_device {
   sbx_str source_token;  /* exactly as the source delivered it; empty: same as token */
   sbx_str user;          /* the source's user id; may be empty */
   sbx_str locale;        /* BCP 47 ("de-AT"); may be empty */
-  uint64_t registered_unix_ms;  /* in Unix milliseconds; 0: unknown, the token came with the event */
+  uint64_t registered_unix_ms;  /* in Unix milliseconds, as the registry has it; 0: unknown, the token came
+                                * with the event. If not 0, a push that waits is given up when the
+                                * registry has the device for this user no longer */
   const sbx_kv *attributes;  /* what else its registration said ("muted"); the registry keeps at most 16 of 256 bytes */
   size_t attribute_count;
 } sbx_device;

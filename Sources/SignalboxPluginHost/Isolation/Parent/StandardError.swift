@@ -1,0 +1,104 @@
+internal import Glibc
+internal import SignalboxThreads
+internal import Synchronization
+
+/// What an isolated plugin's process writes to standard error: its last words, or a library's chatter.
+///
+/// It gets a socket and not the gateway's own standard error, where it could write lines that look like the gateway's,
+/// and which it could truncate if that is a file. A thread reads it, and hands on so many lines: more than that is left
+/// out, and read so slowly that it costs little.
+final class StandardError: Sendable {
+    /// Longest line, in bytes; the rest of it is left out.
+    static let lineBytesMax = 1_000
+    /// Most lines per interval.
+    static let linesMax = 100
+    static let intervalMs: UInt64 = 10_000
+    /// How long the thread rests after each read beyond that, in milliseconds.
+    private static let restMs: UInt64 = 10
+    private static let readBytes = 16_384
+
+    /// The gateway's end; nil: the thread has closed it.
+    private let socket: Mutex<Int32?>
+
+    /// Starts the thread. `log` gets lines, on that thread.
+    init(socket: Int32, log: @escaping @Sendable (String) -> Void) {
+        self.socket = Mutex(socket)
+        SystemThread.start("sbx-stderr") { [self] in
+            read(socket, log)
+            self.socket.withLock { $0 = nil }
+            close(socket)
+        }
+    }
+
+    /// The process has ended: what it wrote before is still handed on, and what it started is not waited for.
+    func end() {
+        socket.withLock { if let socket = $0 { shutdown(socket, Int32(SHUT_RDWR)) } }
+    }
+
+    private func read(_ socket: Int32, _ log: (String) -> Void) {
+        var lines = ErrorLines()
+        var buffer = [UInt8](repeating: 0, count: Self.readBytes)
+        let rest = Gate(())
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return lines.end(log) }
+            lines.take(buffer[..<count], nowMs: SystemClock.monotonicNs / 1_000_000, log)
+            guard lines.isFull else { continue }
+            let until = SystemClock.monotonicNs + Self.restMs * 1_000_000
+            rest.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
+        }
+    }
+}
+
+/// Cuts a stream into lines, so many per interval. A value without clock or socket.
+struct ErrorLines {
+    private var line: [UInt8] = []
+    private var sinceMs: UInt64?
+    private var count = 0
+    private var leftOut = 0
+    /// The last of those that were left out: if nothing follows, it says why.
+    private var last: [UInt8] = []
+
+    /// No more lines are handed on in this interval.
+    var isFull: Bool { leftOut > 0 }
+
+    /// Takes bytes, and hands on the lines that they complete.
+    mutating func take(_ bytes: ArraySlice<UInt8>, nowMs: UInt64, _ log: (String) -> Void) {
+        if sinceMs.map({ nowMs >= $0 + StandardError.intervalMs }) ?? true {
+            tellLeftOut(log)
+            (sinceMs, count) = (nowMs, 0)
+        }
+        for part in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            if part.offset > 0 { finish(log) }
+            line += part.element.prefix(max(0, StandardError.lineBytesMax - line.count))
+        }
+    }
+
+    /// Nothing follows.
+    mutating func end(_ log: (String) -> Void) {
+        finish(log)
+        guard leftOut > 0 else { return }
+        leftOut -= 1
+        tellLeftOut(log)
+        log(String(decoding: last, as: UTF8.self))
+    }
+
+    private mutating func finish(_ log: (String) -> Void) {
+        guard !line.isEmpty else { return }
+        defer { line.removeAll(keepingCapacity: true) }
+        guard count < StandardError.linesMax else {
+            leftOut += 1
+            last = line
+            return
+        }
+        count += 1
+        log(String(decoding: line, as: UTF8.self))
+    }
+
+    private mutating func tellLeftOut(_ log: (String) -> Void) {
+        guard leftOut > 0 else { return }
+        log("(\(leftOut) more lines were left out)")
+        leftOut = 0
+    }
+}
