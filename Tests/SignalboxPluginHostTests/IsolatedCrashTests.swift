@@ -172,6 +172,40 @@ import Testing
         await rig.end()
     }
 
+    @Test func `an event that ends the process each time fails alone, and the others go on`()
+        async throws
+    {
+        let rig = try await Crashing()
+        let builder = try #require(rig.roles.build)
+        let recipient = [Recipient(device: Device(token: "t"))]
+        var turns = rig.ups.makeAsyncIterator()
+        var id: UInt64 = 0
+        func build(_ subject: String) -> PluginFault? {
+            id += 1
+            // Its source sends it again with another id.
+            let event = Event(id: id, source: "z", type: "x.y", subject: subject)
+            switch builder.build(event, recipients: recipient, route: "r", options: "{}") {
+            case .success: return nil
+            case .failure(let fault): return fault
+            }
+        }
+        var fault = build("SEGV")
+        while fault?.kind == .again {
+            await turns.next()
+            fault = build("SEGV")
+        }
+        #expect(fault?.kind == .lost && fault?.message.contains("each time") == true)
+        while build("fine") != nil { await turns.next() }
+        let restarts = rig.restarts
+        #expect(restarts == 2)
+        for _ in 0..<5 {
+            #expect(build("SEGV")?.kind == .lost)
+            #expect(build("fine") == nil)
+        }
+        #expect(rig.restarts == restarts)
+        await rig.end()
+    }
+
     @Test func `an exception that leaves a plugin ends its process alone`() async throws {
         let file = PluginRig.root.appending(path: "Tests/Fixtures/Isolation/throwing.cpp")
         let library = FileManager.default.temporaryDirectory.appending(

@@ -3,25 +3,33 @@ internal import SignalboxCore
 /// The filter role of an isolated instance.
 final class IsolatedFilter: Filtering {
     private let instance: IsolatedInstance
+    private let trial: EventTrial
 
-    init(_ instance: IsolatedInstance) { self.instance = instance }
+    init(_ instance: IsolatedInstance, _ trial: EventTrial) {
+        self.instance = instance
+        self.trial = trial
+    }
 
-    /// Filters an event; fails with kind `again` if there is no process or it ended meanwhile.
+    /// Filters an event; fails as the builder does.
     func filter(
         _ event: Event, recipients: [Recipient], route: String, options: JSONText,
         nowUnixMs: UInt64
     ) -> Result<Filtered, PluginFault> {
-        let asked: Result<WireResult<Filtered>, WorkEnd> = instance.ask(
-            .filter,
-            {
-                let message = BuildMessage(
-                    event: event, recipients: recipients, route: route, options: options.text)
-                $0.put(FilterMessage(message, nowUnixMs: nowUnixMs))
-            },
-            check: { answer throws(WireFault) in
-                guard case .success(let made) = answer.result else { return }
-                try Self.check(made, recipientCount: recipients.count, nowUnixMs: nowUnixMs)
-            })
+        let asked = trial.ask(event, route: route) {
+            () -> Result<WireResult<Filtered>, WorkEnd> in
+            instance.ask(
+                .filter,
+                {
+                    let message = BuildMessage(
+                        event: event, recipients: recipients, route: route, options: options.text)
+                    $0.put(FilterMessage(message, nowUnixMs: nowUnixMs))
+                },
+                check: { answer throws(WireFault) in
+                    guard case .success(let made) = answer.result else { return }
+                    try Self.check(
+                        made, recipientCount: recipients.count, nowUnixMs: nowUnixMs)
+                })
+        }
         return asked.mapError { $0.fault(instance.name) }.flatMap(\.result)
     }
 

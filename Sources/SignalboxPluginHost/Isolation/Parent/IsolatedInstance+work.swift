@@ -12,6 +12,8 @@ enum WorkEnd: Error {
     case lost(isAlone: Bool)
     /// The call is larger than the largest message.
     case tooLong
+    /// It was not asked: what it is about has ended the process each time.
+    case guilty
 
     /// The fault for a caller that can retry.
     func fault(_ name: String) -> PluginFault {
@@ -19,6 +21,7 @@ enum WorkEnd: Error {
         case .stopping: PluginFault(.stopping, "the gateway is stopping")
         case .down: PluginFault(.again, "the plugin \"\(name)\" is being started again")
         case .lost: PluginFault(.again, "the plugin \"\(name)\" ended during the call")
+        case .guilty: PluginFault(.lost, "it ends the process of the plugin \"\(name)\" each time")
         case .tooLong: PluginFault(.tooLarge, "the call is too large for the plugin \"\(name)\"")
         }
     }

@@ -14,8 +14,9 @@ extension IsolatedInstance {
         if let paths = facts.paths {
             roles.ingest = IsolatedIngest(self, paths: paths, limits: limits)
         }
-        if facts.filters { roles.filter = IsolatedFilter(self) }
-        if facts.builds { roles.build = IsolatedBuilder(self) }
+        let trial = EventTrial(waitMs: options.workMs)
+        if facts.filters { roles.filter = IsolatedFilter(self, trial) }
+        if facts.builds { roles.build = IsolatedBuilder(self, trial) }
         roles.sendHTTP = facts.sendHTTP.map {
             IsolatedTranslator(self, .sendHTTP, maxBatch: $0.maxBatch)
         }
@@ -118,30 +119,38 @@ final class IsolatedIngest: Ingesting {
 /// The build role of an isolated instance.
 final class IsolatedBuilder: Building {
     private let instance: IsolatedInstance
+    private let trial: EventTrial
 
-    init(_ instance: IsolatedInstance) { self.instance = instance }
+    init(_ instance: IsolatedInstance, _ trial: EventTrial) {
+        self.instance = instance
+        self.trial = trial
+    }
 
-    /// Builds notifications; fails with kind `again` if there is no process or it ended meanwhile.
+    /// Builds notifications; fails with kind `again` if there is no process or it ended meanwhile, and with `lost` if this
+    /// event ends it each time.
     func build(
         _ event: Event, recipients: [Recipient], route: String, options: JSONText
     ) -> Result<BuildResult, PluginFault> {
-        let asked: Result<WireResult<BuildResult>, WorkEnd> = instance.ask(
-            .build,
-            {
-                $0.put(
-                    BuildMessage(
-                        event: event, recipients: recipients, route: route,
-                        options: options.text))
-            },
-            check: { answer throws(WireFault) in
-                guard case .success(let built) = answer.result else { return }
-                let named =
-                    built.contents.flatMap { $0.targets.map(\.recipient) }
-                    + built.skips.map(\.recipient)
-                guard named.allSatisfy({ $0 < recipients.count }) else {
-                    throw WireFault("there is no such recipient")
-                }
-            })
+        let asked = trial.ask(event, route: route) {
+            () -> Result<WireResult<BuildResult>, WorkEnd> in
+            instance.ask(
+                .build,
+                {
+                    $0.put(
+                        BuildMessage(
+                            event: event, recipients: recipients, route: route,
+                            options: options.text))
+                },
+                check: { answer throws(WireFault) in
+                    guard case .success(let built) = answer.result else { return }
+                    let named =
+                        built.contents.flatMap { $0.targets.map(\.recipient) }
+                        + built.skips.map(\.recipient)
+                    guard named.allSatisfy({ $0 < recipients.count }) else {
+                        throw WireFault("there is no such recipient")
+                    }
+                })
+        }
         return asked.mapError { $0.fault(instance.name) }.flatMap(\.result)
     }
 }

@@ -70,13 +70,13 @@ final class IsolatedTranslator: Translating {
             return answer
         case .failure(.down): return .again(isRestarting: true)
         case .failure(.tooLong): return split(app, deliveries)
-        case .failure(.stopping): return .failed(WorkEnd.stopping.fault(instance.name))
         case .failure(.lost(let isAlone)):
             guard suspects.withLock({ $0.crashed(items, isAlone: isAlone, nowMs: nowMs) }) else {
                 return .failed(PluginFault(.lost, "the plugin's process ended"))
             }
             return .ready(
                 RequestBatch(), settled: items.map { LostCall.outcome($0, isProven: true) })
+        case .failure(let end): return .failed(end.fault(instance.name))
         }
     }
 

@@ -14,6 +14,11 @@ struct Suspects: Sendable {
     /// Whether items are to be offered one at a time.
     func isOn(nowMs: UInt64) -> Bool { !crashes.isEmpty && nowMs < untilMs }
 
+    /// Whether an item is one of them.
+    func has(_ item: UInt64, nowMs: UInt64) -> Bool {
+        isOn(nowMs: nowMs) && crashes[item] != nil
+    }
+
     /// The process ended while these were under way, and nothing else if `isAlone`. Returns whether a
     /// single item is now proven to be the cause.
     mutating func crashed(_ items: [UInt64], isAlone: Bool, nowMs: UInt64) -> Bool {

@@ -1,0 +1,135 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+
+/// Finds the event that ends the process of a builder or filter, so that it does not hold up all others for ever.
+///
+/// After a crash, those that were under way are suspects: each is asked about again while nothing else is. One that ends the
+/// process twice then is not asked about any more for ten minutes: its route fails on it, as if the plugin had
+/// said so. Sources send an event again with another id, so it is known by its content.
+final class EventTrial: Sendable {
+    private struct State {
+        var suspects = Suspects()
+        /// Those that were found, and until when they are not asked about.
+        var guilty: [UInt64: UInt64] = [:]
+        /// Calls under way while there are suspects.
+        var openCount = 0
+        var hasSuspect = false
+        /// Suspects that wait for the others; nobody else begins meanwhile.
+        var waitingCount = 0
+    }
+
+    private enum Turn { case mayCall(isSuspect: Bool), guilty, late }
+
+    private static let guiltyMs: UInt64 = 600_000
+    private static let guiltyMax = 1_024
+
+    private let state = Gate(State())
+    private let waitMs: UInt64
+    private let clock: @Sendable () -> UInt64
+
+    /// `waitMs`: how long a suspect waits for the others; `clock` is steady, in milliseconds.
+    init(
+        waitMs: UInt64, clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNs / 1_000_000 }
+    ) {
+        self.waitMs = waitMs
+        self.clock = clock
+    }
+
+    /// Suspects that wait until nothing else is asked about.
+    var waitingCount: Int { state.update { $0.waitingCount } }
+
+    /// Asks about an event. Thread: worker, which a suspect blocks.
+    func ask<Answer>(
+        _ event: Event, route: String, _ call: () -> Result<Answer, WorkEnd>
+    ) -> Result<Answer, WorkEnd> {
+        let now = clock()
+        let isOn = state.update { state in
+            if !state.guilty.isEmpty, state.guilty.values.allSatisfy({ $0 <= now }) {
+                state.guilty = [:]
+            }
+            return state.suspects.isOn(nowMs: now) || !state.guilty.isEmpty
+        }
+        guard isOn else {
+            let result = call()
+            if case .failure(.lost(let isAlone)) = result {
+                return crashed(Self.key(event, route), isAlone: isAlone) ?? result
+            }
+            return result
+        }
+        return ask(Self.key(event, route), call)
+    }
+
+    private func ask<Answer>(
+        _ key: UInt64, _ call: () -> Result<Answer, WorkEnd>
+    ) -> Result<Answer, WorkEnd> {
+        let start = clock()
+        let deadlineNs = SystemClock.monotonicNs + waitMs * 1_000_000
+        var isWaiting = false
+        let turn: Turn = state.wait(until: { state in
+            func end(_ turn: Turn) -> (Turn?, UInt64?) {
+                if isWaiting { state.waitingCount -= 1 }
+                return (turn, nil)
+            }
+            if let until = state.guilty[key] {
+                guard until <= start else { return end(.guilty) }
+                state.guilty[key] = nil
+            }
+            let isSuspect = state.suspects.has(key, nowMs: start)
+            if !state.hasSuspect, isSuspect ? state.openCount == 0 : state.waitingCount == 0 {
+                state.openCount += 1
+                state.hasSuspect = isSuspect
+                return end(.mayCall(isSuspect: isSuspect))
+            }
+            if SystemClock.monotonicNs >= deadlineNs { return end(.late) }
+            if isSuspect, !isWaiting {
+                isWaiting = true
+                state.waitingCount += 1
+            }
+            return (nil, deadlineNs)
+        })
+        if case .late = turn { state.updateAll { _ in } }
+        switch turn {
+        case .guilty: return .failure(.guilty)
+        case .late: return .failure(.down)
+        case .mayCall(let isSuspect):
+            let result = call()
+            let didCrash: Bool? =
+                switch result {
+                case .failure(.lost(let isAlone)): isAlone
+                case .success, .failure: nil
+                }
+            var ended: Result<Answer, WorkEnd>?
+            if let isAlone = didCrash { ended = crashed(key, isAlone: isAlone) }
+            state.updateAll { state in
+                state.openCount -= 1
+                if isSuspect { state.hasSuspect = false }
+                if case .success = result { state.suspects.cleared(CollectionOfOne(key)) }
+            }
+            return ended ?? result
+        }
+    }
+
+    /// The process ended in this call; not nil: this event has done it.
+    private func crashed<Answer>(_ key: UInt64, isAlone: Bool) -> Result<Answer, WorkEnd>? {
+        let now = clock()
+        let isProven = state.update { state -> Bool in
+            guard state.suspects.crashed([key], isAlone: isAlone, nowMs: now) else { return false }
+            if state.guilty.count >= Self.guiltyMax { state.guilty = [:] }
+            state.guilty[key] = now + Self.guiltyMs
+            return true
+        }
+        return isProven ? .failure(.guilty) : nil
+    }
+
+    /// What an event is, however often it is sent.
+    private static func key(_ event: Event, _ route: String) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(route)
+        hasher.combine(event.source)
+        hasher.combine(event.type)
+        hasher.combine(event.subject)
+        hasher.combine(event.dedupe)
+        hasher.combine(event.data)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
