@@ -23,11 +23,16 @@ public protocol HostedInstance: AnyObject, Sendable {
     func credentialRefused(_ credential: String)
     /// Fetches the credentials that are missing, also if the last refresh failed: what was refused may be mended.
     func fetchCredentials()
+    /// Why nothing reaches it at the moment; nil: it serves, or has not begun.
+    var outage: String? { get }
     /// Stops and destroys it; running calls have until the deadline. False if it did not end and was abandoned.
     func stop(deadlineMs: UInt64) async -> Bool
 }
 
 extension HostedInstance {
+    /// An instance in the gateway's process is there as long as that is.
+    public var outage: String? { nil }
+
     /// Starts the instance, and fetches credentials.
     public func start() async throws(PluginFault) { try await start(fetches: true) }
 }

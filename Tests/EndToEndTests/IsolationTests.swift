@@ -85,6 +85,26 @@ import Testing
         await rig.end()
     }
 
+    @Test func `readiness names a plugin whose process is not there`() async throws {
+        let saboteur = try Saboteur()
+        let rig = try await GatewayRig(saboteur) {
+            ($0.waitFirstMs, $0.waitMaxMs) = (600_000, 600_000)
+        }
+        let before = try JSONValue.parse(try await rig.admin("/readyz").body)
+        #expect(before["status"]?.string == "ready" && before["plugins"]?[0] == nil)
+        try saboteur.arm("prepare", "EXIT")
+        try await rig.post(GatewayRig.webhook([("ios", "i1")]))
+        var ready = before
+        while ready["plugins"]?[0] == nil {
+            ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+        }
+        #expect(ready["status"]?.string == "degraded", "\(ready.text)")
+        #expect(ready["plugins"]?[0]?["plugin"]?.string == "apns")
+        let reason = ready["plugins"]?[0]?["reason"]?.string ?? ""
+        #expect(reason.hasPrefix("its process has ended, and another one is started in "))
+        await rig.end()
+    }
+
     @Test func `a delivery that always ends the process becomes a dead letter, and no other does`()
         async throws
     {

@@ -1,4 +1,5 @@
 import SignalboxCore
+import Synchronization
 import Testing
 
 @testable import SignalboxDispatch
@@ -29,6 +30,19 @@ import Testing
         #expect(world.store.waiting.isEmpty)
         // Deliveries that were tried would wait up to half a minute each.
         #expect(world.store.hastenings == hastenings + 1)
+    }
+
+    @Test func `how long a plugin has been at a call is known meanwhile, and nothing afterwards`() {
+        let (world, provider) = Self.world()
+        let seen = Mutex<UInt64>(0)
+        provider.whenOffered {
+            world.clock.pass(ms: 40_000)
+            seen.withLock { $0 = world.lanes.first?.turnMs ?? 0 }
+        }
+        world.submit(to: provider)
+        world.clock.run(untilMs: 60_000)
+        #expect(seen.withLock { $0 } == 40_000)
+        #expect(world.lanes.first?.turnMs == 0)
     }
 
     @Test func `a store out of reach for longer than a lease stops the lane, and nothing is lost`()

@@ -1,5 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxDispatch
+internal import SignalboxPluginHost
 
 /// Whether webhooks are accepted, and how each sender and receiver is.
 ///
@@ -14,6 +15,8 @@ struct Readiness {
 
     /// Most senders and apps that are listed: apps come from events.
     private static let sendersMax = 200
+    /// A plugin that has not returned for so long is listed, in milliseconds.
+    private static let stuckMs: UInt64 = 30_000
 
     private static func members(_ key: LaneKey, _ state: String) -> [JSONValue.Member] {
         [
@@ -38,16 +41,22 @@ struct Readiness {
             let held = lane.hold
             let cause = held?.cause
             let isFailing = status.isFailing || cause == .down
+            let turnMs = lane.turnMs
+            let isStuck = turnMs >= Self.stuckMs
             let isPaused =
                 lane.key.kind == .push && context.pauses.entry(ofSender: lane.key.sender) != nil
             let calm =
                 status.readyCount > 0
                 ? "connected" : status.connectingCount > 0 ? "connecting" : "idle"
             let state =
-                isPaused ? "paused" : isFailing ? "failing" : cause?.rawValue ?? calm
-            if isFailing || cause != nil { isDegraded = true }
+                isStuck
+                ? "stuck" : isPaused ? "paused" : isFailing ? "failing" : cause?.rawValue ?? calm
+            if isStuck || isFailing || cause != nil { isDegraded = true }
             var members = Self.members(lane.key, state)
-            if let held {
+            if isStuck {
+                members.append(
+                    .init("reason", .string("its plugin has not returned for \(turnMs / 1_000) s")))
+            } else if let held {
                 members.append(.init("reason", .string(held.reason)))
                 members.append(
                     .init("held_since_unix_ms", .integer(Int64(clamping: held.sinceUnixMs))))
@@ -76,6 +85,10 @@ struct Readiness {
             isDegraded = true
             senders.append(.object(Self.members(key, "not_configured")))
         }
+        let outages = instances.instances.compactMap { instance in
+            instance.outage.map { (instance.name, $0) }
+        }
+        if !outages.isEmpty { isDegraded = true }
         let receivers = context.outcomes.senders
         if sources.isFailing { isDegraded = true }
         if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
@@ -105,10 +118,20 @@ struct Readiness {
                 .init("paused", .array(context.pauses.all.map(\.json))),
                 .init("outcomes", .array(receivers.map(\.readiness))),
                 .init("sources", .array(sources.readiness)),
+                .init("plugins", .array(outages.map(Self.plugin))),
             ])
         let isReady = !isStopping && !isFileGone && !isDiskFull && stop == nil
         return (body, isReady)
     }
+
+    /// A plugin in a process of its own that is not there.
+    private static func plugin(_ name: String, _ outage: String) -> JSONValue {
+        .object([
+            .init("plugin", .string(name)), .init("state", .string("restarting")),
+            .init("reason", .string(outage)),
+        ])
+    }
+
     /// What is not listed, if anything is.
     private func more(_ count: Int) -> [JSONValue.Member] {
         let (omitted, queued) = (max(0, count - Self.sendersMax), lanes.queuedCount)

@@ -41,6 +41,8 @@ public final class Lane: Sendable {
     private let cell: Mutex<Cell>
     /// `LaneState.heldUntilMs`, for the threads that send.
     private let heldUntilMs = Atomic<UInt64>(0)
+    /// When the turn began that a worker is at, on the steady clock; 0: none is.
+    private let turnSinceMs = Atomic<UInt64>(0)
     private let sink: LaneSink
 
     /// Makes a lane with the carrier that `carrier` makes, which tells the sink what comes back.
@@ -71,6 +73,12 @@ public final class Lane: Sendable {
     var steadyMs: UInt64 { world.clock.now.steadyMs }
     /// Deliveries of the lane that are in memory.
     public var count: Int { cell.withLock { $0.state.count } }
+    /// How long the current turn takes, in milliseconds; 0: there is none. Long ones are calls of a plugin that do not return.
+    public var turnMs: UInt64 {
+        let since = turnSinceMs.load(ordering: .relaxed)
+        let now = steadyMs
+        return since == 0 ? 0 : now - min(now, since)
+    }
     /// Why nothing is sent but one delivery at a time; nil: everything is sent.
     public var hold: LaneHold? { cell.withLock { $0.state.hold } }
 
@@ -222,7 +230,11 @@ public final class Lane: Sendable {
                 return (turn, turn.isLast ? cell.takeWaiters() : [])
             }
             var todo = turn.todo
-            if !turn.isLast { work(turn, batchMax, now, &todo) }
+            if !turn.isLast {
+                turnSinceMs.store(now.steadyMs, ordering: .relaxed)
+                work(turn, batchMax, now, &todo)
+                turnSinceMs.store(0, ordering: .relaxed)
+            }
             perform(todo)
             for waiter in waiters { waiter.resume() }
             if turn.isLast { return }

@@ -50,6 +50,9 @@ final class SimClock: Sendable {
         }
     }
 
+    /// Lets time pass in the middle of a job.
+    func pass(ms: UInt64) { state.withLock { $0.steadyMs += ms } }
+
     func random() -> Double { Double(dice(1 << 20)) / Double(1 << 20) }
 
     /// A random number in 0..<sides.

@@ -18,6 +18,7 @@ final class SimProvider: Sendable {
         /// How often an event left the fate of a delivery unknown.
         var unknown: [UInt64: Int] = [:]
         var sent = 0
+        var onOffer: @Sendable () -> Void = {}
     }
 
     private let state = Mutex(State())
@@ -29,6 +30,11 @@ final class SimProvider: Sendable {
         get { state.withLock { $0.mood } }
         set { state.withLock { $0.mood = newValue } }
     }
+    /// Runs in each call that hands deliveries over.
+    func whenOffered(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onOffer = body }
+    }
+    func offered() { state.withLock { $0.onOffer }() }
     var taken: [UInt64: Int] { state.withLock { $0.taken } }
     var unknown: [UInt64: Int] { state.withLock { $0.unknown } }
     var sent: Int { state.withLock { $0.sent } }
@@ -97,6 +103,7 @@ final class SimCarrier: LaneCarrier {
     }
 
     func offer(_ batch: [Delivery]) -> LaneOffer {
+        provider.offered()
         if batch.count > 16 { report("a batch of \(batch.count)") }
         let ranks = batch.map(rank)
         if ranks != ranks.sorted() { report("a batch in the order \(ranks)") }

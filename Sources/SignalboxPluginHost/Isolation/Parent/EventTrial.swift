@@ -29,7 +29,8 @@ final class EventTrial: Sendable {
 
     /// `waitMs`: how long a suspect waits for the others; `clock` is steady, in milliseconds.
     init(
-        waitMs: UInt64, clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNs / 1_000_000 }
+        waitMs: UInt64,
+        clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNs / 1_000_000 }
     ) {
         self.waitMs = waitMs
         self.clock = clock

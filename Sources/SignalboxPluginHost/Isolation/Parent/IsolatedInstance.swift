@@ -134,6 +134,19 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         state.update { $0.isUp ? $0.child : nil }?.peer.tell(.fetchCredentials) { _ in }
     }
 
+    /// Whether its process has ended, and when the next one is due.
+    public var outage: String? {
+        state.update { state in
+            guard state.facts != nil, !state.isUp, !state.isStopping else { return nil }
+            let now = SystemClock.monotonicNs
+            guard let due = state.dueNs, due > now else {
+                return "its process has ended, and another one is being started"
+            }
+            let seconds = (due - now + 999_999_999) / 1_000_000_000
+            return "its process has ended, and another one is started in \(seconds) s"
+        }
+    }
+
     /// Stops and destroys it. A plugin that does not end in time is ended with its process, so none is ever
     /// abandoned.
     public func stop(deadlineMs: UInt64) async -> Bool {
