@@ -30,9 +30,13 @@ enum DepartedDevices {
         for delivery in deliveries where delivery.kind == .push {
             let device = delivery.device
             guard device.registeredUnixMs > 0, let own = known[key(device)] else { continue }
-            if !own.contains(where: { $0.device.token == device.token }) {
-                out.insert(delivery.id)
+            // A provider may have given the same registration another token.
+            let isThere = own.contains { known in
+                known.device.token == device.token
+                    || known.device.registeredUnixMs == device.registeredUnixMs
+                        && known.device.platform == device.platform
             }
+            if !isThere { out.insert(delivery.id) }
         }
         return out
     }

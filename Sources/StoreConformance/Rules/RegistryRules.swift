@@ -254,6 +254,7 @@ extension StoreConformance {
             for token in ["old", "other", "taken"] {
                 _ = try await store.store.register(device(token, "u"), isUnique: true)
             }
+            let registered = try await store.find("a", "old").first?.device.registeredUnixMs
             for (token, newToken) in [("old", "new"), ("other", "taken"), ("unknown", "x")] {
                 try await store.result {
                     store.store.learn(
@@ -263,6 +264,9 @@ extension StoreConformance {
             }
             let tokens = try await store.store.devices(app: "a", user: "u").map(\.device.token)
             try probe.equal(Set(tokens), ["new", "taken"])
+            // It is the same registration: what waits for it is sent.
+            try probe.equal(
+                try await store.find("a", "new").first?.device.registeredUnixMs, registered)
             await store.store.close()
         },
     ]

@@ -56,10 +56,10 @@ extension StoreConformance {
             func sum(_ text: String) -> KeyValueEdited {
                 KeyValueEdited(isDone: true, value: Array(text.utf8))
             }
-            try probe.equal(try await add(5, forMs: 100), sum("5"))
-            await probe.advance(ms: 60)
-            try probe.equal(try await add(-7, forMs: 100), sum("-2"))
-            await probe.advance(ms: 60)
+            try probe.equal(try await add(5, forMs: 100_000), sum("5"))
+            await probe.advance(ms: 60_000)
+            try probe.equal(try await add(-7, forMs: 100_000), sum("-2"))
+            await probe.advance(ms: 60_000)
             try probe.equal(try await store.value("i", "k"), nil)
             try probe.equal(try await add(1), sum("1"))
             await probe.advance(ms: 1_000_000)
