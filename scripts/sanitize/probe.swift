@@ -1,6 +1,6 @@
 // Whether ThreadSanitizer says what it should: nothing of a contended lock, and something of a race.
 //   probe lock|race
-import Dispatch
+import Glibc
 import Synchronization
 
 final class Counter: @unchecked Sendable {
@@ -10,9 +10,17 @@ final class Counter: @unchecked Sendable {
 
 let counter = Counter()
 let isLocked = CommandLine.arguments.dropFirst().first == "lock"
-DispatchQueue.concurrentPerform(iterations: 8) { _ in
-    for _ in 0..<20_000 {
-        if isLocked { counter.locked.withLock { $0 += 1 } } else { counter.bare += 1 }
-    }
+// Threads of its own: a queue runs all of it on one thread while the machine is busy.
+var threads = [pthread_t](repeating: pthread_t(), count: 4)
+for index in threads.indices {
+    pthread_create(
+        &threads[index], nil,
+        { _ in
+            for _ in 0..<40_000 {
+                if isLocked { counter.locked.withLock { $0 += 1 } } else { counter.bare += 1 }
+            }
+            return nil
+        }, nil)
 }
+for thread in threads { pthread_join(thread, nil) }
 print(isLocked ? counter.locked.withLock { $0 } : counter.bare)
