@@ -31,6 +31,8 @@ address_suites=("${suites[@]}" PluginTests)
 left_out=(
   # The limits on memory and system calls that they set leave no room for the sanitizer's own.
   SandboxTests
+  # Use up the address space for stacks, and with it that of the sanitizers.
+  ThreadRefusalTests
   # Its 24 MB of key updates take longer than the connection waits for an answer to PING, which ends it first.
   'a peer that floods a connection and reads nothing'
 )
@@ -45,7 +47,7 @@ thread_left_out=(
 )
 # Left out with AddressSanitizer:
 address_left_out=(
-  # Limits the address space of its process to that of 64 more threads.
+  # Limit the address space of their processes to that of some more threads.
   'threads without memory for them fail with words'
   # Run cargo and compilers; the part "rust" has the kit's own tests.
   RustPluginKitTests RustTemplateTests

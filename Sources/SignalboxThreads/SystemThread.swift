@@ -44,8 +44,8 @@ public enum SystemThread {
         precondition(isThere, "the system refused a thread")
     }
 
-    /// Whether the system gave a thread for `body`.
-    private static func isStarted(
+    /// The same for a thread that a running gateway can do without for now: whether the system gave one.
+    public static func isStarted(
         _ name: String, _ body: @escaping @Sendable () -> Void
     ) -> Bool {
         var all = sigset_t()

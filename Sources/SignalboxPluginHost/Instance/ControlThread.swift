@@ -17,10 +17,13 @@ final class ControlThread: Sendable {
 
     private let gate = Gate(State())
 
-    /// Starts the thread; `tick` runs at the time set with `wake`.
-    init(tick: @escaping @Sendable () -> Void) {
+    /// Starts the thread; `tick` runs at the time set with `wake`. A gateway that has run out of threads goes on without
+    /// the instance.
+    init(tick: @escaping @Sendable () -> Void) throws(PluginFault) {
         let gate = gate
-        SystemThread.start("sbx-control") { Self.run(gate, tick) }
+        guard SystemThread.isStarted("sbx-control", { Self.run(gate, tick) }) else {
+            throw PluginFault(.unreachable, "the system refused a thread for it")
+        }
     }
 
     /// Queues a job. False if the thread has ended.

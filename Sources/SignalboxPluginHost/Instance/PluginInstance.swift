@@ -36,7 +36,7 @@ public final class PluginInstance: @unchecked Sendable {
             name: name, program: program, version: version, minor: library.table.abi_minor,
             secrets: config.secrets, services: services, lookup: Services.lookup)
         let instance = PluginInstance(name: name, library: library, context: context)
-        let control = ControlThread { [weak instance] in instance?.tick() }
+        let control = try ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
         let json = config.json.text
         if case .some(.some(let fault)) = await control.value({ instance.create(json) }) {

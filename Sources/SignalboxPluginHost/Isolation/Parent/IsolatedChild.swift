@@ -29,7 +29,7 @@ final class IsolatedChild: Sendable {
         process = started.process
         errors = StandardError(socket: started.errors, log: log)
         peer = WirePeer(WireChannel(socket: started.socket))
-        SystemThread.start("sbx-isolated") { [self] in
+        let isRead = SystemThread.isStarted("sbx-isolated") { [self] in
             var fault: WireFault?
             do throws(WireFault) {
                 try peer.run(onGone: { onGone(self) }) { method, frame throws(WireFault) in
@@ -39,6 +39,11 @@ final class IsolatedChild: Sendable {
                 fault = error
             }
             onEnd(self, fault)
+        }
+        guard isRead else {
+            process.kill()
+            _ = reap()
+            throw PluginFault(.unreachable, "the system refused a thread for its process")
         }
     }
 

@@ -92,7 +92,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         let instance = IsolatedInstance(
             name: name, library: library, config: config, program: (program, version),
             confinement: confinement, options: options, services: services)
-        let control = ControlThread { [weak instance] in instance?.tick() }
+        let control = try ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
         if case .some(.some(let fault)) = await control.value({ instance.open() }) {
             instance.state.update { $0.isStopping = true }

@@ -23,11 +23,17 @@ final class StandardError: Sendable {
     /// Starts the thread. `log` gets lines, on that thread.
     init(socket: Int32, log: @escaping @Sendable (String) -> Void) {
         self.socket = Mutex(socket)
-        SystemThread.start("sbx-stderr") { [self] in
+        let isRead = SystemThread.isStarted("sbx-stderr") { [self] in
             read(socket, log)
-            self.socket.withLock { $0 = nil }
-            close(socket)
+            over(socket)
         }
+        // Without a thread its words are lost, and nothing else.
+        if !isRead { over(socket) }
+    }
+
+    private func over(_ socket: Int32) {
+        self.socket.withLock { $0 = nil }
+        close(socket)
     }
 
     /// The process has ended: what it wrote before is still handed on, and what it started is not waited for.
