@@ -108,8 +108,9 @@ enum Reasons {
             outcome.detail = detail(reason) + "; the token is kept"
             return outcome
         case 429: return Outcome(.throttled, "too_many_requests")
-        case 403:
-            var outcome = Outcome(.config, "forbidden")
+        // Apple uses 403 alone; the others are a proxy's, and no delivery's fault either.
+        case 401, 403, 407:
+            var outcome = Outcome(.config, status == 403 ? "forbidden" : "unauthorized")
             outcome.scope = isProven ? .item : .instance
             outcome.detail = detail(reason)
             return outcome
