@@ -31,8 +31,6 @@ address_suites=("${suites[@]}" PluginTests)
 left_out=(
   # The limits on memory and system calls that they set leave no room for the sanitizer's own.
   SandboxTests
-  # Use up the address space for stacks, and with it that of the sanitizers.
-  ThreadRefusalTests
   # Its 24 MB of key updates take longer than the connection waits for an answer to PING, which ends it first.
   'a peer that floods a connection and reads nothing'
 )

@@ -126,6 +126,7 @@ public final class Gateway: Sendable {
                 metadata: ["count": "\(left)"])
         }
         await listeners.closeAdmin()
+        ingestService.refusals.flush()
         await engine.shutdown()
         engine.logger.info("gateway stopped")
         // Lines that wait are written before the program ends.

@@ -3,6 +3,7 @@ public import Logging
 public import SignalboxConfig
 public import SignalboxCore
 public import SignalboxPluginHost
+internal import SignalboxStore
 internal import SignalboxThreads
 
 /// How a gateway is run.
@@ -49,6 +50,12 @@ public struct GatewayOptions: Sendable {
     /// Variables and files that the configuration names are on this machine; false only checks what needs none of them,
     /// and looks neither at the data folder nor at certificates.
     public var hasSecrets = true
+
+    /// Free bytes on the disk of a folder.
+    package var freeBytes: @Sendable (String) -> UInt64 = { DiskSpace.free($0) }
+
+    /// The configuration is only checked, maybe by another user than the gateway's.
+    var isCheck = false
 
     /// A store of your own instead of the database in the data folder; `StoreConformance` says what it must do.
     public var store: (any GatewayStore)?

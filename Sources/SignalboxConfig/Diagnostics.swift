@@ -5,6 +5,8 @@ final class Diagnostics {
     var all: [Diagnostic] = []
     /// Places of values that stand in for missing ones: whether they fit says nothing.
     var standIns: Set<SourcePosition> = []
+    /// Files that values were filled from.
+    var files: [FilledFile] = []
 
     func report(_ code: String, at position: SourcePosition, _ message: String) {
         guard !standIns.contains(position) else { return }

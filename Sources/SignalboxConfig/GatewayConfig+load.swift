@@ -27,6 +27,7 @@ extension GatewayConfig {
             }
         }
         config.standIns = diagnostics.standIns
+        config.files = diagnostics.files
         return (config, diagnostics.all.inOrder)
     }
 

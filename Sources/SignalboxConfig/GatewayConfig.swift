@@ -192,6 +192,8 @@ public struct GatewayConfig: Sendable {
     public var routes: [RouteSettings] = []
     /// Places of values that stand in for missing ones.
     public var standIns: Set<SourcePosition> = []
+    /// Files that values were filled from (`${file:path}`), in the file's order.
+    package var files: [FilledFile] = []
     /// `tests:`, in the file's order.
     public var tests: [RouteTest] = []
 }

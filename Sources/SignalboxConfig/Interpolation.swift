@@ -104,6 +104,9 @@ struct Interpolation {
             var text = String(decoding: bytes, as: UTF8.self)
             // Editors end a file with a line break; a secret has none.
             if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
+            diagnostics.files.append(
+                FilledFile(
+                    path, written: given == shown ? nil : shown, text: text, at: position))
             return text
         case .failure(let fault):
             if fault == .missing, let text = standIn(.file(given), at: position) { return text }

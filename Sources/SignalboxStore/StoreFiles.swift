@@ -68,11 +68,7 @@ final class StoreFiles: Sendable {
     }
 
     /// Free bytes on the disk of a file.
-    static func freeBytes(_ path: String) -> UInt64 {
-        var facts = statvfs()
-        guard statvfs(path, &facts) == 0 else { return .max }
-        return UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
-    }
+    static func freeBytes(_ path: String) -> UInt64 { DiskSpace.free(path) }
 
     /// Unlocks by name: a child process that is just being started may hold the descriptor, too.
     func unlock() {

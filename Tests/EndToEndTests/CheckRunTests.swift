@@ -119,6 +119,8 @@ import Testing
         async throws
     {
         let (options, file) = try Self.place()
+        // Its key is not for everybody.
+        chmod(file.deletingLastPathComponent().path, 0o700)
         let gateway = try await Gateway.start(options)
         let text = try String(contentsOf: file, encoding: .utf8)
             .replacing("listen: \"127.0.0.1:0\"", with: "listen: \"127.0.0.1:\(gateway.port)\"")

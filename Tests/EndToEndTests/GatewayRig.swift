@@ -143,7 +143,7 @@ final class LineStore: Sendable {
     var all: [String] { lines.withLock { $0 } }
 }
 
-private struct StoreHandler: LogHandler {
+struct StoreHandler: LogHandler {
     let store: LineStore
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.trace

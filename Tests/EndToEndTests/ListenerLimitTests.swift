@@ -56,7 +56,9 @@ import Testing
         #expect(try await Self.devices(rig, port: rig.gateway.port).status == 200)
         let metric = #"signalbox_limit_reached_total{listener="listen",limit="source_rate"} "#
         #expect(rig.gateway.metricsText.contains(metric + "1"))
-        #expect(rig.log.all.filter { $0.contains("a source sends too many requests") }.count == 1)
+        let lines = rig.log.all.filter { $0.contains("a source sends too many requests") }
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains("key=gateway.limits.source_rate") == true)
         // A reload lifts the limit.
         let file = rig.folder.appending(path: "gateway.yaml")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -83,6 +85,7 @@ import Testing
         #expect(rig.gateway.metricsText.contains(metric))
         let line = rig.log.all.first { $0.contains("a client sends too many requests") }
         #expect(line?.contains("client=127.0.0.1") == true)
+        #expect(line?.contains("key=gateway.limits.client_rate") == true)
         await rig.end()
     }
 

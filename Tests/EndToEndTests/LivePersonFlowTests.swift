@@ -302,6 +302,8 @@ final class BrandLogin: Sendable {
             rig.gateway.metricsText.contains(
                 #"signalbox_limit_reached_total{listener="listen",limit="code_rate"} \#(waits.count)"#
             ))
+        let line = rig.log.all.first { $0.contains("sends too many authorization codes") }
+        #expect(line?.contains("key=gateway.limits.code_rate") == true)
         // A token of the login is not a code.
         let token = try BrandLogin.token(login.ec, "ES256", kid: "ec-1")
         let (status, _, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))

@@ -45,7 +45,8 @@ import Testing
         #expect(fault.code == "plugin-file-unsafe")
         #expect(
             fault.message.hasSuffix(
-                "the folder \(top) is writable by everybody: chmod o-w \(top)"), "\(fault)")
+                "the folder \(top) is writable by everybody (mode 0777): chmod o-w \(top)"),
+            "\(fault)")
         chmod(top, 0o1777)
         #expect(try PluginLibrary.load(file).descriptor.path == file)
     }

@@ -25,6 +25,11 @@ struct CheckRule: Sendable {
         case machineFault
         /// A gateway runs with it, but probably not as meant.
         case warning
+        /// The same, and it depends on the machine that the gateway runs on.
+        case machineWarning
+
+        var isWarning: Bool { self == .warning || self == .machineWarning }
+        var isOfMachine: Bool { self == .machineFault || self == .machineWarning }
     }
 
     /// Stable, and listed in docs/errors.md.
@@ -39,7 +44,7 @@ struct CheckRule: Sendable {
     }
 
     /// All rules. `check`, a start and a reload apply the same ones.
-    static let all = listeners + stores + people + routes + isolated + unused
+    static let all = listeners + stores + places + people + routes + isolated + unused
 }
 
 /// What rules look at: the configuration as far as it could be read, and its plugins.
@@ -51,6 +56,11 @@ struct CheckSubject: Sendable {
     /// Whether every route could be read: only then it is known what no route uses.
     var hasAllRoutes: Bool {
         !config.routes.isEmpty && config.routes.count == config.given?["routes"]?.items.count
+    }
+
+    /// The data folder; nil: nothing is kept in one.
+    var dataFolder: String? {
+        config.gateway.store == nil && options.store == nil ? config.dataPath : nil
     }
 
     func plugin(_ name: String) -> CheckedPlugin? { plugins.first { $0.name == name } }

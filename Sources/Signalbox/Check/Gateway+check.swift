@@ -16,6 +16,8 @@ extension Gateway {
 
     /// Checks a configuration with its plugins without running anything.
     public static func examine(_ options: GatewayOptions) async -> CheckReport {
+        var options = options
+        options.isCheck = true
         let (plan, faults) = GatewayPlan.examine(options)
         let rehearsal = await Rehearsal.run(plan, options)
         return CheckReport(

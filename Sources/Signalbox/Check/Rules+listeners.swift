@@ -46,6 +46,21 @@ extension CheckRule {
                     "\(section).\(key): cannot listen on \(address): \(words)")
             }
         },
+        CheckRule(.machineWarning, "socket-in-use") { subject in
+            // A start finds out by itself.
+            guard subject.options.isCheck else { return [] }
+            let gateway = subject.config.gateway
+            return [("listen", gateway.listen), ("admin", gateway.admin)].compactMap {
+                key, address in
+                guard let path = address?.path, let other = ListeningProcess(path),
+                    !other.isGateway(data: subject.dataFolder)
+                else { return nil }
+                return Finding(
+                    subject.config.given?["gateway"]?[key]?.position ?? subject.config.start,
+                    "gateway.\(key): \(other.words) listens on \(path), and is not the gateway of this file"
+                )
+            }
+        },
     ]
 
     /// An admin listener that other machines can reach without a token; nil: it is not one.

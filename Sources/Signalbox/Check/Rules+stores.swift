@@ -4,6 +4,7 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxPostgres
+internal import SignalboxStore
 
 /// `gateway.data`, `gateway.store`, and files that are named by path.
 extension CheckRule {
@@ -30,6 +31,19 @@ extension CheckRule {
             return [
                 Finding(
                     given?.position ?? config.start, "gateway.data: the folder\(shown) \(words)")
+            ]
+        },
+        CheckRule(.machineWarning, "disk-nearly-full") { subject in
+            guard let folder = subject.dataFolder else { return [] }
+            // A start makes the folder.
+            let place = access(folder, F_OK) == 0 ? folder : above(folder)
+            let free = subject.options.freeBytes(place)
+            guard free < DiskSpace.bytesWanted else { return [] }
+            return [
+                Finding(
+                    subject.config.given?["gateway"]?["data"]?.position ?? subject.config.start,
+                    "gateway.data: its disk has \(free >> 20) MiB left, and should have "
+                        + "\(DiskSpace.bytesWanted >> 20): without room, events are answered 503")
             ]
         },
         CheckRule(.machineFault, "missing-file") { subject in
@@ -71,21 +85,23 @@ extension CheckRule {
     /// `O_TMPFILE`, which Swift does not import.
     private static var temporary: Int32 { 0o20_000_000 | O_DIRECTORY }
 
+    /// The folder that a path is in.
+    private static func above(_ path: String) -> String {
+        guard let end = path.lastIndex(of: "/") else { return "." }
+        return end == path.startIndex ? "/" : String(path[..<end])
+    }
+
     /// Why a gateway could not keep its data in a folder, as words; nil: it can. Leaves nothing behind.
     private static func folderFault(_ folder: String) -> String? {
         var place = folder
-        var facts = stat()
-        if stat(place, &facts) != 0, errno == ENOENT {
+        if access(place, F_OK) != 0, errno == ENOENT {
             // A start makes the folder, and no folders above it.
-            let end = place.lastIndex(of: "/") ?? place.startIndex
-            place =
-                place[..<end].isEmpty
-                ? (end == place.startIndex ? "/" : ".") : String(place[..<end])
-            guard stat(place, &facts) == 0 else {
+            place = above(place)
+            guard access(place, F_OK) == 0 else {
                 return "cannot be made: the folder above it does not exist"
             }
         }
-        guard facts.st_mode & S_IFMT == S_IFDIR else { return "is not a folder" }
+        guard FilePlace.facts(of: place)?.isFolder == true else { return "is not a folder" }
         // A file without a name: unlike access(), this also finds a file system that is read-only.
         let descriptor = open(place, temporary | O_RDWR | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
@@ -95,7 +111,7 @@ extension CheckRule {
                 "cannot be written: \(String(cString: strerror(errno))); check its owner and mode"
         }
         let database = "\(folder)/signalbox.sqlite"
-        guard stat(database, &facts) == 0, access(database, R_OK | W_OK) != 0 else { return nil }
+        guard access(database, F_OK) == 0, access(database, R_OK | W_OK) != 0 else { return nil }
         return "has a database that cannot be written: \(String(cString: strerror(errno)))"
     }
 }

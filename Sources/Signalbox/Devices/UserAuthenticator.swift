@@ -223,7 +223,7 @@ final class UserAuthenticator: Sendable {
                 "a client sends too many authorization codes, answering 429",
                 metadata: [
                     "devices.users": "\(group.name)", "client": "\(address)",
-                    "count": "\(skipped + 1)",
+                    "count": "\(skipped + 1)", "key": "gateway.limits.code_rate",
                 ])
         }
         throw .tooMany(seconds: wait)

@@ -17,11 +17,13 @@ final class IngestService: HTTPServerHandler {
     /// Of the sources.
     private let buckets = Mutex(TokenBuckets(countMax: 1_000))
     private let lines = FaultLines()
+    let refusals: RefusalLines
 
     init(context: DispatchContext, pipeline: EventPipeline, deviceReports: DeviceReports) {
         self.context = context
         self.pipeline = pipeline
         self.deviceReports = deviceReports
+        refusals = RefusalLines(context.logger, context.alarms)
     }
 
     private var devices: DevicesService {
@@ -57,7 +59,10 @@ final class IngestService: HTTPServerHandler {
         if let skipped = lines.write(source) {
             context.logger.warning(
                 "a source sends too many requests, answering 429",
-                metadata: ["plugin.instance": "\(source)", "count": "\(skipped + 1)"])
+                metadata: [
+                    "plugin.instance": "\(source)", "count": "\(skipped + 1)",
+                    "key": "gateway.limits.source_rate",
+                ])
         }
         return refused(
             Problem.tooMany("too many requests for this source", retryAfterSeconds: wait))
@@ -160,12 +165,7 @@ final class IngestService: HTTPServerHandler {
                 ])
         }
         if let fault = result.fault {
-            context.logger.warning(
-                "request refused",
-                metadata: [
-                    "plugin.instance": "\(instance)", "reason": "\(fault.kind)",
-                    "error": "\(fault.message)",
-                ])
+            refusals.note(fault, by: instance, client: call.request.remote)
             finish(call, result.httpAnswer, instance)
             return
         }

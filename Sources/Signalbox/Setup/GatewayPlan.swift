@@ -56,11 +56,11 @@ struct GatewayPlan: Sendable {
                 plan.plugins[index].isSound = false
             }
         }
-        for rule in CheckRule.all where options.hasSecrets || rule.kind != .machineFault {
+        for rule in CheckRule.all where options.hasSecrets || !rule.kind.isOfMachine {
             let found = rule.find(subject).map {
                 Diagnostic(rule.code, at: $0.position, $0.message)
             }
-            if rule.kind == .warning { plan.warnings += found } else { others += found }
+            if rule.kind.isWarning { plan.warnings += found } else { others += found }
         }
         plan.warnings = plan.warnings.filter { !hidden.contains($0.position) }.inOrder
         let missing = unfilled.filter {

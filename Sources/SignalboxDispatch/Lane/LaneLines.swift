@@ -20,9 +20,7 @@ public struct LaneLine: Sendable, Equatable {
     public var detail: String
 }
 
-/// One line per reason and interval, with a count: an outage that fails 20,000 attempts is not 20,000 lines.
-///
-/// The first of a reason is written at once; those of the interval that follows come as one line.
+/// One line per reason and interval: an outage that fails 20,000 attempts is not 20,000 lines.
 struct LaneLines: Sendable {
     static let intervalMs: UInt64 = 10_000
     /// Reasons come from a closed list; a plugin that invents them all the time gets one line for the rest.
@@ -33,59 +31,29 @@ struct LaneLines: Sendable {
         var reason: String
     }
 
-    private struct Run {
-        var line: LaneLine
-        var writtenMs: UInt64
-    }
-
-    private var runs: [Key: Run] = [:]
+    private var lines = RepeatedLines<Key, String>(intervalMs: intervalMs)
 
     /// Counts some; the line to write now, if there is one.
     mutating func note(
         _ what: LaneLine.What, _ reason: String, count: Int = 1, detail: String, nowMs: UInt64
     ) -> LaneLine? {
         var key = Key(what: what, reason: reason)
-        if runs[key] == nil, runs.count >= Self.reasonsMax { key.reason = "other" }
-        guard var run = runs[key] else {
-            let line = LaneLine(what: what, reason: key.reason, count: 0, detail: "")
-            runs[key] = Run(line: line, writtenMs: nowMs)
-            return LaneLine(what: what, reason: key.reason, count: count, detail: detail)
-        }
-        run.line.count += count
-        run.line.detail = detail
-        let line = Self.take(&run, nowMs: nowMs)
-        runs[key] = run
-        return line
+        if !lines.has(key), lines.count >= Self.reasonsMax { key.reason = "other" }
+        return lines.note(key, count: count, detail: detail, nowMs: nowMs).map(Self.line)
     }
 
     /// Lines whose interval is over; reasons that have not come up for an interval are forgotten.
-    mutating func due(nowMs: UInt64) -> [LaneLine] {
-        var lines: [LaneLine] = []
-        for (key, run) in runs where nowMs >= run.writtenMs + Self.intervalMs {
-            if run.line.count == 0 {
-                runs[key] = nil
-                continue
-            }
-            var run = run
-            if let line = Self.take(&run, nowMs: nowMs) { lines.append(line) }
-            runs[key] = run
-        }
-        return lines.sorted { $0.reason < $1.reason }
-    }
+    mutating func due(nowMs: UInt64) -> [LaneLine] { Self.sorted(lines.due(nowMs: nowMs)) }
 
     /// All that was counted and not written.
-    mutating func flush() -> [LaneLine] {
-        defer { runs = [:] }
-        return runs.values.map(\.line).filter { $0.count > 0 }.sorted { $0.reason < $1.reason }
+    mutating func flush() -> [LaneLine] { Self.sorted(lines.flush()) }
+
+    private static func sorted(_ lines: [RepeatedLines<Key, String>.Line]) -> [LaneLine] {
+        lines.map(line).sorted { $0.reason < $1.reason }
     }
 
-    /// A clock that was set must not silence a lane.
-    private static func take(_ run: inout Run, nowMs: UInt64) -> LaneLine? {
-        guard nowMs >= run.writtenMs + intervalMs else { return nil }
-        defer {
-            run.line.count = 0
-            run.writtenMs = nowMs
-        }
-        return run.line
+    private static func line(_ line: RepeatedLines<Key, String>.Line) -> LaneLine {
+        LaneLine(
+            what: line.key.what, reason: line.key.reason, count: line.count, detail: line.detail)
     }
 }

@@ -113,6 +113,7 @@ final class HTTPConnections: Sendable {
             "bodies.bytes": "\(state.value.heldBytes)",
             "bodies.bytes_max": "\(options.bodiesBytesMax)", "client": "\(client)",
         ]
+        if limit == .clientRate { fields["key"] = "gateway.limits.client_rate" }
         if !reason.isEmpty { fields["error"] = "\(reason)" }
         logger.warning(words, metadata: fields)
     }

@@ -4,7 +4,7 @@ internal import NIOCore
 /// Who is at the other end of a connection.
 enum PeerName {
     /// `struct ucred`, which only GNU sources see.
-    private struct Credentials {
+    struct Credentials {
         var process: pid_t = 0
         var user: uid_t = 0
         var group: gid_t = 0

@@ -94,16 +94,24 @@ struct UnixSocketFile: Sendable {
     }
 
     private static func isListening(_ path: String) -> Bool {
+        guard let descriptor = connected(path) else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// A connection to whoever listens there; nil: nobody does.
+    static func connected(_ path: String) -> Int32? {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
+        guard descriptor >= 0 else { return nil }
         var address = address(path)
         let status = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        return status == 0
+        if status == 0 { return descriptor }
+        close(descriptor)
+        return nil
     }
 }

@@ -41,7 +41,11 @@ struct PluginFile: ~Copyable {
         guard path.hasPrefix("/"), access(path, F_OK) == 0 else {
             throw LoadFault("plugin-not-found", "there is no file \(path)")
         }
-        if sha256 == nil { try PluginPlace.judge(path) }
+        if sha256 == nil, let fault = FilePlace.folder(above: path) {
+            throw LoadFault(
+                "plugin-file-unsafe",
+                fault.words("\(path): the folder \(fault.path)", path: fault.path))
+        }
         // Opening a pipe without O_NONBLOCK would wait for its writer.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
@@ -69,8 +73,8 @@ struct PluginFile: ~Copyable {
         guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             throw LoadFault("plugin-file-unsafe", "\(path) is not a regular file")
         }
-        if !isPinned, let fault = PluginPlace.fault(facts, path, path, isFolder: false) {
-            throw LoadFault("plugin-file-unsafe", fault)
+        if !isPinned, let fault = FilePlace.fault(facts, path) {
+            throw LoadFault("plugin-file-unsafe", fault.words(path, path: path))
         }
         return facts
     }

@@ -1,0 +1,97 @@
+internal import Glibc
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// Who else on this machine may change or read what the gateway trusts.
+extension CheckRule {
+    static let places = [
+        CheckRule(.machineWarning, "file-unsafe") { subject in
+            var seen: Set<String> = []
+            return subject.trusted.flatMap { file in
+                [
+                    FilePlace.fault(of: file.path, user: subject.user),
+                    FilePlace.folder(above: file.path, user: subject.user),
+                ].compactMap { fault in
+                    // A folder of many files is named once.
+                    guard let fault, seen.insert(fault.path).inserted else { return nil }
+                    return Finding(file.position, file.words(fault))
+                }
+            }
+        },
+        CheckRule(.machineWarning, "secret-readable") { subject in
+            var seen: Set<String> = []
+            return subject.config.files.compactMap { file in
+                let path = absolute(file.path)
+                guard !file.isPublic, let mode = FilePlace.openMode(of: path),
+                    seen.insert(path).inserted
+                else { return nil }
+                let shown = file.written ?? path
+                return Finding(
+                    file.position,
+                    "\(shown) is readable by everybody (mode \(mode)): chmod o-r \(shown)")
+            }
+        },
+    ]
+
+    /// The path from the root on, without steps that lead nowhere.
+    fileprivate static func absolute(_ path: String) -> String {
+        var whole = path
+        if !path.hasPrefix("/") {
+            let here = getcwd(nil, 0)
+            defer { free(here) }
+            whole = (here.map { String(cString: $0) } ?? "") + "/" + path
+        }
+        return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
+    /// What the gateway takes at its word.
+    fileprivate struct Trusted {
+        let path: String
+        /// Instead of the path, which must not be shown.
+        let written: String?
+        let position: SourcePosition
+
+        func words(_ fault: FilePlace.Fault) -> String {
+            guard let written else {
+                let subject =
+                    fault.path == path
+                    ? (fault.isFolder ? "the folder \(path)" : path)
+                    : "\(path): the folder \(fault.path)"
+                return fault.words(subject, path: fault.path)
+            }
+            guard fault.isFolder else { return fault.words(written, path: written) }
+            return fault.words(
+                fault.path == path ? "the folder \(written)" : "\(written): a folder above it",
+                path: "that folder")
+        }
+    }
+}
+
+extension CheckSubject {
+    /// The configuration, the files that it was filled from, and the data folder.
+    fileprivate var trusted: [CheckRule.Trusted] {
+        var out = [CheckRule.Trusted(path: config.file, written: nil, position: config.start)]
+        out += config.files.map {
+            CheckRule.Trusted(path: $0.path, written: $0.written, position: $0.position)
+        }
+        if let data = dataFolder {
+            let given = config.given?["gateway"]?["data"]
+            out.append(
+                CheckRule.Trusted(
+                    path: data, written: given?.isSecret == true ? "of gateway.data" : nil,
+                    position: given?.position ?? config.start))
+        }
+        return out.map {
+            CheckRule.Trusted(
+                path: CheckRule.absolute($0.path), written: $0.written, position: $0.position)
+        }.filter { FilePlace.facts(of: $0.path) != nil }
+    }
+
+    /// The user that the gateway runs as. Root may check the configuration of a gateway that runs as another user, to
+    /// whom the data folder belongs.
+    fileprivate var user: UInt32 {
+        guard options.isCheck, geteuid() == 0, let data = dataFolder else { return geteuid() }
+        return FilePlace.facts(of: data)?.owner ?? 0
+    }
+}
