@@ -116,7 +116,7 @@ let package = Package(
         .systemLibrary(
             name: "CPostgres", path: "Sources/CLibraries/CPostgres", pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CLinux", path: "Sources/CLibraries/CLinux"),
+        .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(
             name: "CSimdjson", path: "Sources/CLibraries/CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),

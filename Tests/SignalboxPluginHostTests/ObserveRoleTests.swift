@@ -62,8 +62,11 @@ import Testing
             try await Self.library.value, isIsolated, file: "/dev/full", services)
         let role = try #require(try await instance.roles(limits: Limits()).observe)
         let answers = Answers()
-        for _ in 0..<2 { role.observe(Self.batch(1...3)) { answers.add($0) } }
-        await services.waitFor { answers.all.count == 2 }
+        // One batch at a time, as the gateway does.
+        for count in 1...2 {
+            role.observe(Self.batch(1...3)) { answers.add($0) }
+            await services.waitFor { answers.all.count == count }
+        }
         #expect(answers.all == Array(repeating: .later(afterMs: 0, reason: "again"), count: 2))
         #expect(await instance.stop(deadlineMs: 5_000))
     }

@@ -1,13 +1,11 @@
-#ifndef SIGNALBOX_SECCOMP_H
-#define SIGNALBOX_SECCOMP_H
-/* The system calls of a plugin in a sandbox. Everything that is not named here fails with EPERM. */
+#include "CLinux.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +16,8 @@
 #elif defined(__aarch64__)
 #define SECCOMP_MACHINE AUDIT_ARCH_AARCH64
 #endif
+
+/* The system calls of a plugin in a sandbox. Everything that is not named here fails with EPERM. */
 
 /* What a translator needs, the frequent ones first. Old calls that aarch64 does not have are below. */
 static const uint32_t seccomp_allowed[] = {
@@ -76,33 +76,32 @@ struct seccomp_program {
   unsigned short count;
 };
 
-static inline void seccomp_add(struct seccomp_program *p, uint16_t code, uint32_t value, uint8_t yes, uint8_t no) {
+static void seccomp_add(struct seccomp_program *p, uint16_t code, uint32_t value, uint8_t yes, uint8_t no) {
   struct sock_filter one = {code, yes, no, value};
   if (p->count < sizeof p->code / sizeof *p->code) p->code[p->count] = one;
   p->count++;
 }
-static inline void seccomp_load(struct seccomp_program *p, size_t place) {
+static void seccomp_load(struct seccomp_program *p, size_t place) {
   seccomp_add(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)place, 0, 0);
 }
-static inline void seccomp_end(struct seccomp_program *p, uint32_t verdict) { seccomp_add(p, BPF_RET | BPF_K, verdict, 0, 0); }
+static void seccomp_end(struct seccomp_program *p, uint32_t verdict) { seccomp_add(p, BPF_RET | BPF_K, verdict, 0, 0); }
 /* If the loaded word is `value`, ends with `verdict`. */
-static inline void seccomp_if(struct seccomp_program *p, uint32_t value, uint32_t verdict) {
+static void seccomp_if(struct seccomp_program *p, uint32_t value, uint32_t verdict) {
   seccomp_add(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
   seccomp_end(p, verdict);
 }
 /* The low half of an argument: what the kernel looks at, for the arguments here. */
-static inline size_t seccomp_argument(uint32_t number) { return offsetof(struct seccomp_data, args) + 8 * number; }
+static size_t seccomp_argument(uint32_t number) { return offsetof(struct seccomp_data, args) + 8 * number; }
 
 /* A call whose argument must be `value`; leaves the call's number loaded. */
-static inline void seccomp_only(struct seccomp_program *p, uint32_t call, uint32_t argument, uint32_t value) {
+static void seccomp_only(struct seccomp_program *p, uint32_t call, uint32_t argument, uint32_t value) {
   seccomp_add(p, BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
   seccomp_load(p, seccomp_argument(argument));
   seccomp_if(p, value, SECCOMP_RET_ALLOW);
   seccomp_load(p, offsetof(struct seccomp_data, nr));
 }
 
-/* Puts the process under the filter, for good. Returns 0 or an errno. */
-static inline int seccomp_enter(void) {
+int seccomp_enter(void) {
 #ifndef SECCOMP_MACHINE
   return ENOSYS;
 #else
@@ -145,5 +144,3 @@ static inline int seccomp_enter(void) {
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) ? errno : 0;
 #endif
 }
-
-#endif

@@ -1,10 +1,10 @@
-#ifndef SIGNALBOX_CONFINE_H
-#define SIGNALBOX_CONFINE_H
-/* What makes a process smaller before a plugin's code runs in it. Each returns 0 or an errno. */
+#define _GNU_SOURCE
+#include "CLinux.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <stdint.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,28 +13,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Nothing that this process starts can gain rights. Needed by Landlock and seccomp. */
-static inline int confine_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? errno : 0; }
+int confine_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? errno : 0; }
 
-/* No core file, and the files below /proc of this process belong to root. */
-static inline int confine_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? errno : 0; }
+int confine_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? errno : 0; }
 
 /* Lowers both limits of a resource; never raises one. */
-static inline int confine_limit(int resource, uint64_t most) {
+static int confine_limit(int resource, uint64_t most) {
   struct rlimit now;
   if (getrlimit((__rlimit_resource_t)resource, &now)) return errno;
   if (now.rlim_max > most) now.rlim_max = most;
   if (now.rlim_cur > now.rlim_max) now.rlim_cur = now.rlim_max;
   return setrlimit((__rlimit_resource_t)resource, &now) ? errno : 0;
 }
-static inline int confine_cores(void) { return confine_limit(RLIMIT_CORE, 0); }
-static inline int confine_files(uint64_t most) { return confine_limit(RLIMIT_NOFILE, most); }
-/* Counts the threads and processes of a user, so it means something in a user namespace of its own. */
-static inline int confine_threads(uint64_t most) { return confine_limit(RLIMIT_NPROC, most); }
+int confine_cores(void) { return confine_limit(RLIMIT_CORE, 0); }
+int confine_files(uint64_t most) { return confine_limit(RLIMIT_NOFILE, most); }
+int confine_threads(uint64_t most) { return confine_limit(RLIMIT_NPROC, most); }
 
-/* Drops all capabilities, or those that lead around the rules for memory of other processes and of the kernel. For
- * good: no program that is started later has more than its parent, thanks to no_new_privs. */
-static inline int confine_capabilities(int all) {
+int confine_capabilities(int all) {
   static const int looking[] = {16 /* SYS_MODULE */, 17 /* SYS_RAWIO */, 19 /* SYS_PTRACE */, 21 /* SYS_ADMIN */, 38 /* PERFMON */, 39 /* BPF */};
   struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct now[2];
@@ -54,7 +49,7 @@ static inline int confine_capabilities(int all) {
 
 /* ---- Namespaces ---- */
 
-static inline int confine_write(const char *path, const char *text) {
+static int confine_write(const char *path, const char *text) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return errno;
   int status = write(file, text, strlen(text)) < 0 ? errno : 0;
@@ -62,12 +57,10 @@ static inline int confine_write(const char *path, const char *text) {
   return status;
 }
 
-/* A user namespace with this user alone, and a network and System V objects of its own. The process must have
- * one thread. CLONE_NEWUSER, CLONE_NEWNET and CLONE_NEWIPC are defined for GNU sources only. */
-static inline int confine_namespaces(void) {
+int confine_namespaces(void) {
   char map[64];
   unsigned user = (unsigned)geteuid(), group = (unsigned)getegid();
-  if (syscall(SYS_unshare, 0x10000000 | 0x40000000 | 0x08000000)) return errno;
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC)) return errno;
   /* Without a map everything belongs to nobody here, which harms nothing. */
   (void)confine_write("/proc/self/setgroups", "deny");
   snprintf(map, sizeof map, "%u %u 1", user, user);
@@ -79,33 +72,21 @@ static inline int confine_namespaces(void) {
 
 /* ---- Landlock: the system's own header may be older than the kernel ---- */
 
-#define LL_EXECUTE (1ULL << 0)
-#define LL_WRITE_FILE (1ULL << 1)
-#define LL_READ_FILE (1ULL << 2)
-#define LL_READ_DIR (1ULL << 3)
-#define LL_MAKE_BLOCK (1ULL << 11)
-#define LL_REFER (1ULL << 13)
-
-/* The version that the kernel offers, or 0. */
-static inline int landlock_version(void) {
+int landlock_version(void) {
   long version = syscall(444, NULL, (size_t)0, 1);
   return version > 0 ? (int)version : 0;
 }
 
-/* Every right to files that this version knows. */
-static inline uint64_t landlock_files(int version) {
+uint64_t landlock_files(int version) {
   if (version >= 5) return (1ULL << 16) - 1;
   if (version >= 3) return (1ULL << 15) - 1;
   return version == 2 ? (1ULL << 14) - 1 : (1ULL << 13) - 1;
 }
-/* TCP: to bind and to connect. */
-static inline uint64_t landlock_network(int version) { return version >= 4 ? 3 : 0; }
-/* Abstract sockets (1) and signals (2) outside of the domain. */
-static inline uint64_t landlock_signals(int version) { return version >= 6 ? 2 : 0; }
-static inline uint64_t landlock_sockets(int version) { return version >= 6 ? 1 : 0; }
+uint64_t landlock_network(int version) { return version >= 4 ? 3 : 0; }
+uint64_t landlock_signals(int version) { return version >= 6 ? 2 : 0; }
+uint64_t landlock_sockets(int version) { return version >= 6 ? 1 : 0; }
 
-/* A set of rules that takes these rights away. Returns a descriptor or -1. */
-static inline int landlock_begin(uint64_t files, uint64_t network, uint64_t scopes) {
+int landlock_begin(uint64_t files, uint64_t network, uint64_t scopes) {
   struct { uint64_t files, network, scopes; } set = {files, network, scopes};
   size_t size = scopes ? 24 : network ? 16 : 8;
   long made = syscall(444, &set, size, 0);
@@ -113,9 +94,8 @@ static inline int landlock_begin(uint64_t files, uint64_t network, uint64_t scop
   return (int)made;
 }
 
-/* Gives rights back below a path. A path that does not exist is skipped. */
-static inline int landlock_allow(int set, const char *path, uint64_t rights) {
-  int place = open(path, 010000000 /* O_PATH */ | O_CLOEXEC);
+int landlock_allow(int set, const char *path, uint64_t rights) {
+  int place = open(path, O_PATH | O_CLOEXEC);
   if (place < 0) return 0;
   struct stat facts;
   int status = 0;
@@ -129,11 +109,8 @@ static inline int landlock_allow(int set, const char *path, uint64_t rights) {
   return status;
 }
 
-/* Puts this thread, and those that it will start, under the rules. */
-static inline int landlock_enter(int set) {
+int landlock_enter(int set) {
   int status = syscall(446, set, 0) ? errno : 0;
   close(set);
   return status;
 }
-
-#endif
