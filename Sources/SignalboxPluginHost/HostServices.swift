@@ -108,6 +108,8 @@ public protocol HostServices: Sendable {
     var hasSystemClock: Bool { get }
     /// Whether log lines of this level are kept.
     func isLogged(_ level: PluginLogLevel) -> Bool
+    /// Whether lines go to another process, which counts them.
+    var isRemote: Bool { get }
     /// Writes a log line of a plugin instance.
     func log(
         instance: String, level: PluginLogLevel, message: String, fields: [Attribute])
@@ -188,6 +190,8 @@ public protocol HostServices: Sendable {
 extension HostServices {
     /// True: by default `nowUnixMs` is the system's time.
     public var hasSystemClock: Bool { true }
+    /// False: by default lines go to the gateway's own log.
+    public var isRemote: Bool { false }
 }
 
 extension HostServices {

@@ -171,6 +171,14 @@ import Testing
             ["requestBytesMax = 1 << 20", "header_count <= 1_000", "body_segments <= 10_000"]
         ),
         ("headers of an answer by HTTP/2", ["stream.headers.count < 64"]),
+        (
+            "lines that an instance logs in 10 s",
+            ["linesMax = 1_000", "intervalMs: UInt64 = 10_000"]
+        ),
+        (
+            "lines of a process's standard error in 10 s",
+            ["lineBytesMax = 1_000", "linesMax = 100"]
+        ),
         ("`reason` of an outcome", ["reasonBytesMax = 128"]),
         ("`detail` and `provider_id` of an outcome", ["detailBytesMax = 1_024"]),
         ("the outcome of a delivery that `submit()` took", ["outcomeMs: UInt64 = 60_000"]),
@@ -252,6 +260,10 @@ import Testing
         ("random bytes in one call of `sbx.crypto/1`", "service/crypto", "at most 64 KiB"),
         ("the answer to a call of `sbx.http/1`", "service/http", "over 1 MiB"),
         ("REST calls waiting and running", "service/http", "256 calls"),
+        (
+            "lines that an instance logs in 10 s", "service/log",
+            "of more than 1,000 lines in ten seconds"
+        ),
     ]
 
     @Test func `every limit that binds a plugin is in the header that it binds`() throws {
@@ -269,7 +281,7 @@ import Testing
             .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| what") && !$0.hasPrefix("| ---") }
             .map { $0.dropFirst(2).prefix { $0 != "|" }.dropLast() }.map(String.init)
         #expect(Set(own).isSubset(of: Set(Self.headers.map(\.row))))
-        #expect(own.count == 18)
+        #expect(own.count == 19)
     }
 
     @Test func `every limit on the page is the one in the code`() throws {

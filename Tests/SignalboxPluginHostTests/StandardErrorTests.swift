@@ -27,7 +27,7 @@ import Testing
         let many = Array(String(repeating: "x\n", count: StandardError.linesMax + 7).utf8)
         lines.take(many[...], nowMs: 5) { told.append($0) }
         #expect(told.count == StandardError.linesMax && lines.isFull)
-        lines.take(Array("late\n".utf8)[...], nowMs: 5 + StandardError.intervalMs) {
+        lines.take(Array("late\n".utf8)[...], nowMs: 5 + LineQuota.intervalMs) {
             told.append($0)
         }
         #expect(told.suffix(2) == ["(7 more lines were left out)", "late"] && !lines.isFull)
@@ -40,7 +40,7 @@ import Testing
                 try await IsolatedRoleTests.library.value,
                 config: .object([.init("create", .string("chatter"))]), services: services)
         }
-        while !services.lines.contains(where: { $0.contains("last words") }) { await Task.yield() }
+        await services.waitFor { services.lines.contains { $0.contains("last words") } }
         let lines = services.lines.filter { $0.contains("stream=stderr") }
         #expect(lines.count == StandardError.linesMax + 2, "\(lines)")
         #expect(lines.first?.contains("warn line 0 of the plugin") == true)

@@ -22,6 +22,8 @@ final class InstanceContext: @unchecked Sendable {
     let flights = FlightTable()
     let source = SourceDesk()
     let observer = ObserveDesk()
+    /// What it may log; nil in a process of its own, where the gateway counts.
+    private let logQuota: LogQuota?
     private let onEndpointsChanged = Mutex<@Sendable () -> Void>({})
     /// Reads what the plugin hands over.
     let structs: StructReader
@@ -38,6 +40,7 @@ final class InstanceContext: @unchecked Sendable {
     ) {
         self.name = name
         self.services = services
+        logQuota = services.isRemote ? nil : LogQuota()
         structs = StructReader(
             minor: minor,
             report: onStructFault ?? { services.misbehaved(instance: name, $0.words(in: $1)) })
@@ -75,6 +78,12 @@ final class InstanceContext: @unchecked Sendable {
 
     /// The plugin's endpoints must be asked for again.
     func endpointsChanged() { onEndpointsChanged.withLock { $0 }() }
+
+    /// Whether the plugin may log one more line now.
+    func mayLog() -> Bool {
+        logQuota?.admits { services.log(instance: name, level: .warn, message: $0, fields: []) }
+            ?? true
+    }
 
     /// Reports that the plugin broke a rule, in the log and as a metric.
     func misbehaved(_ what: String) { services.misbehaved(instance: name, what) }

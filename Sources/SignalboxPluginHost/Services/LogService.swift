@@ -17,7 +17,7 @@ enum LogService {
         table.write = { host, level, message, fields, count in
             guard let context = InstanceContext.from(host) else { return }
             let level = PluginLogLevel(rawValue: level) ?? .error
-            guard context.services.isLogged(level) else { return }
+            guard context.services.isLogged(level), context.mayLog() else { return }
             var left = LogService.bytesMax
             func cut(_ text: String) -> String {
                 let part = text.utf8.count <= left ? text : String(text.prefix(left))

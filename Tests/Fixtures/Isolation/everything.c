@@ -1,6 +1,7 @@
 /* A plugin with every role and every service, for tests of processes that end. A text that
  * contains "SEGV", "ABRT", "EXIT" or "LOOP" ends the process that way. With "marker" in its
- * config it ends only once: the first time it leaves that file behind. "chatter" writes to standard error. */
+ * config it ends only once: the first time it leaves that file behind. "chatter" writes to standard error, and
+ * "talk" more than it may to the log. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signalbox/plugin.h>
@@ -56,6 +57,10 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
     for (int line = 0; line < 150; line++) fprintf(stderr, "line %d of the plugin\n", line);
     fprintf(stderr, "its last words");
     exit(3);
+  }
+  if (!strcmp(in_create, "talk")) {
+    const sbx_log *log = host->service(host, SBX_SVC_LOG);
+    for (int line = 0; line < 1050; line++) log->write(host, SBX_LOG_INFO, STR("talking"), NULL, 0);
   }
   end(i->marker, (sbx_str){in_create, strlen(in_create)});
   if (!strcmp(in_create, "refuse")) {

@@ -19,6 +19,7 @@ final class RemoteServices: HostServices {
         self.workers = workers
     }
 
+    let isRemote = true
     var hasSystemClock: Bool { !asksForTime }
 
     var nowUnixMs: UInt64 {

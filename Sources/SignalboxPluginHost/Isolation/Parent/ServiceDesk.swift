@@ -17,6 +17,7 @@ final class ServiceDesk: Sendable {
     private let services: any HostServices
     private let secrets: SecretBox
     private let metrics = Mutex<[UInt32: any PluginMetric]>([:])
+    private let logQuota = LogQuota()
     /// Calls whose answer is still to come.
     private let answersCount = Atomic<Int>(0)
 
@@ -135,6 +136,10 @@ final class ServiceDesk: Sendable {
 
     private func log(_ reader: inout WireReader) throws(WireFault) {
         let line = try reader.value(LogMessage.self)
+        let isAdmitted = logQuota.admits {
+            services.log(instance: name, level: .warn, message: $0, fields: [])
+        }
+        guard isAdmitted else { return }
         services.log(
             instance: name, level: line.level, message: Self.cut(line.message),
             fields: line.fields.prefix(Self.fieldsMax).map {

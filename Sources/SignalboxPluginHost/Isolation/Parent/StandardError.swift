@@ -10,9 +10,8 @@ internal import Synchronization
 final class StandardError: Sendable {
     /// Longest line, in bytes; the rest of it is left out.
     static let lineBytesMax = 1_000
-    /// Most lines per interval.
+    /// Most lines in `LineQuota.intervalMs`.
     static let linesMax = 100
-    static let intervalMs: UInt64 = 10_000
     /// How long the thread rests after each read beyond that, in milliseconds.
     private static let restMs: UInt64 = 10
     private static let readBytes = 16_384
@@ -60,21 +59,16 @@ final class StandardError: Sendable {
 /// Cuts a stream into lines, so many per interval. A value without clock or socket.
 struct ErrorLines {
     private var line: [UInt8] = []
-    private var sinceMs: UInt64?
-    private var count = 0
-    private var leftOut = 0
+    private var quota = LineQuota(linesMax: StandardError.linesMax)
     /// The last of those that were left out: if nothing follows, it says why.
     private var last: [UInt8] = []
 
     /// No more lines are handed on in this interval.
-    var isFull: Bool { leftOut > 0 }
+    var isFull: Bool { quota.leftOut > 0 }
 
     /// Takes bytes, and hands on the lines that they complete.
     mutating func take(_ bytes: ArraySlice<UInt8>, nowMs: UInt64, _ log: (String) -> Void) {
-        if sinceMs.map({ nowMs >= $0 + StandardError.intervalMs }) ?? true {
-            tellLeftOut(log)
-            (sinceMs, count) = (nowMs, 0)
-        }
+        tell(quota.begin(nowMs: nowMs), log)
         for part in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             if part.offset > 0 { finish(log) }
             line += part.element.prefix(max(0, StandardError.lineBytesMax - line.count))
@@ -84,27 +78,22 @@ struct ErrorLines {
     /// Nothing follows.
     mutating func end(_ log: (String) -> Void) {
         finish(log)
-        guard leftOut > 0 else { return }
-        leftOut -= 1
-        tellLeftOut(log)
+        guard quota.leftOut > 0 else { return }
+        tell(quota.leftOut - 1, log)
         log(String(decoding: last, as: UTF8.self))
     }
 
     private mutating func finish(_ log: (String) -> Void) {
         guard !line.isEmpty else { return }
         defer { line.removeAll(keepingCapacity: true) }
-        guard count < StandardError.linesMax else {
-            leftOut += 1
+        guard quota.admits() else {
             last = line
             return
         }
-        count += 1
         log(String(decoding: line, as: UTF8.self))
     }
 
-    private mutating func tellLeftOut(_ log: (String) -> Void) {
-        guard leftOut > 0 else { return }
-        log("(\(leftOut) more lines were left out)")
-        leftOut = 0
+    private func tell(_ leftOut: Int, _ log: (String) -> Void) {
+        if leftOut > 0 { log(LineQuota.words(leftOut)) }
     }
 }

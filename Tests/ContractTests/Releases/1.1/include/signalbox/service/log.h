@@ -16,7 +16,7 @@ typedef struct sbx_log {
   /* Would a line of this level be kept? 0 or 1; ask before building an expensive one. Thread: [any]. */
   uint32_t (*enabled)(const struct sbx_host *host, uint32_t level);
   /* `message` is fixed lower-case text, `fields` what varies. Never a token, a secret or a body.
-   * Cut at 4 KiB in all. Thread: [any]. */
+   * Cut at 4 KiB in all; of more than 1,000 lines in ten seconds the others are left out. Thread: [any]. */
   void (*write)(const struct sbx_host *host, uint32_t level, sbx_str message, const sbx_kv *fields, size_t n);
 } sbx_log;
 
