@@ -56,6 +56,15 @@ import Testing
         return arrows
     }
 
+    /// A struct that Swift's Glibc has, too, would belong to either module, and optimised builds with `-enable-testing`, as
+    /// `make fuzz` makes them, would not compile.
+    @Test func `the module of Linux calls has no header that Swift's Glibc has`() throws {
+        let header = try Repository.text("Sources/CLibraries/CLinux/include/CLinux.h")
+        let included = header.split(separator: "\n").filter { $0.hasPrefix("#include") }
+        #expect(
+            included == ["#include <elf.h>", "#include <stddef.h>", "#include <stdint.h>"])
+    }
+
     @Test(arguments: folders)
     func `a room imports only what the arrows of the architecture allow`(folder: String) throws {
         let arrows = try Self.arrows()
