@@ -127,6 +127,7 @@ public final class Gateway: Sendable {
         }
         await listeners.closeAdmin()
         ingestService.refusals.flush()
+        engine.context.audit.flush()
         await engine.shutdown()
         engine.logger.info("gateway stopped")
         // Lines that wait are written before the program ends.

@@ -159,6 +159,7 @@ enum DeadTables {
         var lanes: Set<LaneKey> = []
         var count = 0
         let now = Int64(clamping: nowUnixMs)
+        let received = Int64(clamping: nowUnixMs - min(nowUnixMs, Replay.ageMs))
         for id in ids {
             let select = try db.cachedStatement(
                 sql: "SELECT sender, app, kind, note, device FROM dead WHERE id = ?")
@@ -179,7 +180,7 @@ enum DeadTables {
                     INSERT INTO payload (id, event, source, type, subject, key, received, note, refs)
                     SELECT ?, event, source, type, subject, key, ?, note, 1 FROM dead WHERE id = ?
                     """
-            ).execute(arguments: [payload, now, id])
+            ).execute(arguments: [payload, received, id])
             try db.cachedStatement(
                 sql: """
                     INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,

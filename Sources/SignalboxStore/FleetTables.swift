@@ -52,7 +52,7 @@ enum FleetTables {
             backlogs[lane]?.oldestDueUnixMs = known.compactMap { $0 }.min()
         }
         var out = Fleet(nowUnixMs: nowUnixMs)
-        out.backlogs = backlogs.values.sorted { $0.lane < $1.lane }
+        out.set(backlogs.values)
         return out
     }
 

@@ -3,6 +3,18 @@ internal import SignalboxCore
 
 /// Leasing deliveries, and finding those that wait.
 extension QueueTables {
+    /// At a start: names of apps come from events, so those that have nothing left are forgotten, unless a damaged part of
+    /// the file may need them.
+    static func forgetEmptyLanes(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM lane WHERE NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.lane = lane.id)
+                  AND NOT EXISTS (SELECT 1 FROM block WHERE block.lane = lane.id)
+                  AND id NOT IN (SELECT lane FROM flight)
+                  AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name LIKE 'flight_damaged%')
+                """)
+    }
+
     /// Leases due deliveries, high priority first.
     mutating func lease(
         _ lane: LaneKey, _ wish: LeaseWish, nowUnixMs: UInt64, _ token: LeaseToken,

@@ -46,6 +46,7 @@ struct QueueTables {
         try seen.start(hot, db)
         try outcomes.start(db)
         try history.start(db)
+        try Self.forgetEmptyLanes(db)
         for row in try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane") {
             laneIDs[LaneKey(row)] = row[3]
         }

@@ -72,6 +72,26 @@ import Testing
         await rig.end()
     }
 
+    @Test func `strangers do not fill the file, and each of their requests is counted`()
+        async throws
+    {
+        let rig = try await Self.rig(", audit: audit.log")
+        for _ in 0..<30 {
+            #expect(try await Self.register(rig, token: "token-of-a-stranger") == 401)
+        }
+        #expect(try await Self.register(rig, token: "token-of-the-crm-1") == 200)
+        _ = await rig.gateway.stop()
+        let file = rig.folder.appending(path: "audit.log")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            .map { try JSONValue.parse(Array($0.utf8)) }
+        let refused = lines.filter { $0["status"]?.integer == 401 }
+        // The first, and the rest of each interval; the last when the gateway stops.
+        #expect((2...10).contains(refused.count))
+        #expect(refused.reduce(0) { $0 + ($1["count"]?.integer ?? 1) } == 30)
+        #expect(lines.count { $0["status"]?.integer == 200 } == 1)
+        await rig.end()
+    }
+
     @Test func `a request that was not understood is recorded without its body`() async throws {
         let rig = try await Self.rig(", audit: audit.log")
         let answer = try await AdminTests.ask(

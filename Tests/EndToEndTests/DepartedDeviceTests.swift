@@ -54,6 +54,24 @@ import Testing
         await rig.rig.end()
     }
 
+    @Test func `a dead letter is not replayed to a phone that has changed hands`() async throws {
+        let rig = try await RegistryRig()
+        try await rig.register("bob", "bbbbbbbb2")
+        try await rig.rig.simulators.apns.take(
+            .fail(tokens: [], status: 400, reason: "BadCollapseId", times: 1))
+        try await rig.notify(["bob"])
+        while !rig.rig.gateway.metricsText.contains(#"reason="BadCollapseId"} 1"#) {
+            await Task.yield()
+        }
+        try await rig.register("carl", "bbbbbbbb2")
+        let replayed = try await PauseTests.order(
+            rig.rig, "/dead/replay", #"{"reason":"BadCollapseId"}"#)
+        #expect(replayed.json["count"]?.integer == 1)
+        while !rig.rig.gateway.metricsText.contains(Self.cancelled + "1") { await Task.yield() }
+        #expect(!rig.rig.simulators.apns.received.contains { $0.status == 200 })
+        await rig.rig.end()
+    }
+
     @Test func `a retry is not sent to a phone that has changed hands`() async throws {
         let clock = StillClock()
         let rig = try await RegistryRig(clock: { clock.now })

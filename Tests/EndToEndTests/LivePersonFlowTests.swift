@@ -374,6 +374,9 @@ final class BrandLogin: Sendable {
             ("PUT", "/v1/devices/presence", #"{"user":"kim","online":true}"#),
             ("PUT", "/v1/devices/badge", #"{"user":"kim","badge":0}"#),
             ("PUT", "/v1/devices/badge", #"{"token":"t1","badge":0}"#),
+            // What is sent to her would go to everybody who has subscribed.
+            ("POST", "/v1/devices", Self.device("topic:all", "android")),
+            ("POST", "/v1/devices", Self.device("channel:abc", "ios")),
         ] {
             let (status, _, _) = try await rig.call(
                 method, path, body, headers: Self.bearer(eve))

@@ -26,12 +26,12 @@ import Testing
         // So slow that some wait until somebody has looked.
         try await rig.simulators.fcm.take(.delay(ms: 400))
         let tokens = (1...200).map { "t\($0)" }
-        for token in tokens {
+        let events = tokens.map { token in
             let device = Device(app: "com.example.\(token)", platform: "android", token: token)
-            let event = Event(
+            return Event(
                 type: "hello", data: #"{"title":"Hello"}"#, recipients: [Recipient(device: device)])
-            _ = try await rig.gateway.submit([event], from: "program")
         }
+        _ = try await rig.gateway.submit(events, from: "program")
         var most = 0
         var isSaid = false
         while Set(rig.simulators.fcm.received.map(\.token)) != Set(tokens) {

@@ -25,4 +25,19 @@ import Testing
         #expect(fleet.members.isEmpty)
         await rig.store.close()
     }
+
+    @Test func `lanes that have nothing left are forgotten at the next start`() async throws {
+        let rig = try StoreTests.Rig()
+        _ = await rig.append([
+            StoreTests.item([StoreTests.delivery(1, sender: "fcm"), StoreTests.delivery(2)])
+        ])
+        _ = await rig.lease()
+        _ = await rig.settle([.delivered(2)])
+        #expect(try await rig.store.fleet().backlogs.map(\.lane.sender) == ["apns", "fcm"])
+        await rig.store.close()
+        let next = try StoreTests.Rig(folder: rig.folder)
+        let backlogs = try await next.store.fleet().backlogs
+        #expect(backlogs.map(\.lane.sender) == ["fcm"] && backlogs.first?.waiting == 1)
+        await next.store.close()
+    }
 }

@@ -33,9 +33,15 @@ import Testing
             Self.delivery(4, Self.device("t", user: "")),
             Self.delivery(5, Self.device("t", user: "dan"), kind: .report),
             Self.delivery(6, Self.device("t", user: "eve", app: "b"), receivedUnixMs: recent - 1),
+            // The clock was set back meanwhile.
+            Self.delivery(7, Self.device("t", user: "fred"), receivedUnixMs: Self.now + 20_000),
         ]
         let users = DepartedDevices.users(of: deliveries, nowUnixMs: Self.now)
-        #expect(users == [UserKey(app: "a", user: "ann"), UserKey(app: "b", user: "eve")])
+        #expect(
+            users == [
+                UserKey(app: "a", user: "ann"), UserKey(app: "b", user: "eve"),
+                UserKey(app: "a", user: "fred"),
+            ])
     }
 
     @Test func `who has the device, or the same registration under a new token, gets the push`() {

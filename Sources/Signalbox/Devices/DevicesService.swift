@@ -225,6 +225,11 @@ struct DevicesService: Sendable {
         if let fault = DeviceToken.fault(device.token) {
             throw Refusal(detail: "\"token\" \(fault)")
         }
+        if caller.user != nil, DeviceToken.isAudience(device.token) {
+            throw Refusal(
+                status: 403,
+                detail: "\"token\" addresses more than one device: a client may register it")
+        }
         device.attributes = try attributes(json)
         let isUnique = try flag(json, "unique", otherwise: true)
         var changes: [DeviceChange] = []

@@ -5,8 +5,8 @@ internal import SignalboxCore
 /// An event's devices are looked up when it comes, and most of its pushes leave within a second. What waits longer, through
 /// an outage, a pause or retries, is looked at again whenever a lane leases it: a phone may have changed hands by then.
 enum DepartedDevices {
-    /// What has been accepted within this time, in milliseconds, is not looked up a second time.
-    static let recentMs: UInt64 = 5_000
+    /// What has been accepted within this time is not looked up a second time; a replay never has.
+    static let recentMs = Replay.ageMs
 
     /// The users whose devices must be looked up again for these deliveries. A token that came with its event is not the
     /// registry's, and says nothing of logging out.
@@ -15,7 +15,7 @@ enum DepartedDevices {
         for delivery in deliveries {
             let device = delivery.device
             guard delivery.kind == .push, device.registeredUnixMs > 0, !device.user.isEmpty,
-                delivery.content.receivedUnixMs + recentMs <= nowUnixMs
+                !isRecent(delivery.content.receivedUnixMs, nowUnixMs)
             else { continue }
             users.insert(key(device))
         }
@@ -39,6 +39,11 @@ enum DepartedDevices {
             if !isThere { out.insert(delivery.id) }
         }
         return out
+    }
+
+    /// What seems to come from the future was received before the clock was set back: nobody knows how long ago.
+    private static func isRecent(_ receivedUnixMs: UInt64, _ nowUnixMs: UInt64) -> Bool {
+        receivedUnixMs <= nowUnixMs && nowUnixMs - receivedUnixMs < recentMs
     }
 
     private static func key(_ device: Device) -> UserKey {

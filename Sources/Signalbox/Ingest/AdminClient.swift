@@ -15,6 +15,9 @@ struct AdminFault: Error, Sendable, CustomStringConvertible {
 
 /// Asks the admin listener of a running gateway, for the commands of an operator.
 final class AdminClient: Sendable {
+    /// Longest answer: the metrics of thousands of apps are some megabytes.
+    private static let answerBytesMax = 64 << 20
+
     private let client: RESTClient
     private let origin: String
     private let socket: String?
@@ -79,6 +82,7 @@ final class AdminClient: Sendable {
     /// The text of a page that is shown also while the gateway is not ready.
     func text(_ path: String) async throws -> String {
         var call = RESTCall(method: "GET", url: origin + path)
+        call.answerBytesMax = Self.answerBytesMax
         call.socket = socket
         if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
         let answer = try await client.answer(call)
@@ -95,6 +99,7 @@ final class AdminClient: Sendable {
     ) async throws -> JSONValue {
         var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
         call.timeoutMs = timeoutMs
+        call.answerBytesMax = Self.answerBytesMax
         call.socket = socket
         if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
         if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }

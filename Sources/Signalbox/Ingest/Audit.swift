@@ -1,7 +1,9 @@
 internal import Glibc
 internal import Logging
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxObservability
+internal import SignalboxThreads
 internal import Synchronization
 
 /// Who has changed what: admin requests that change something, changes of the device registry, and reloads.
@@ -20,6 +22,8 @@ final class Audit: Sendable {
         var status: Int
         /// What was asked for; holds no secret and no token of a device.
         var detail: JSONValue = .null
+        /// How many requests like this it stands for.
+        var count = 1
     }
 
     private struct File {
@@ -30,6 +34,15 @@ final class Audit: Sendable {
     private let machinery: Machinery
     private let file = Mutex(File())
     private let faults = FaultLines()
+    /// Who has no token may ask as often as they like: one record per action and interval.
+    private let strangers = Mutex(Strangers(intervalMs: strangersMs))
+    private static let strangersMs: UInt64 = 10_000
+    private typealias Strangers = RepeatedLines<String, StrangersRequest>
+
+    private struct StrangersRequest {
+        var record: Record
+        var path: String?
+    }
 
     init(_ machinery: Machinery) { self.machinery = machinery }
 
@@ -40,17 +53,46 @@ final class Audit: Sendable {
 
     /// Writes a record; `path`: of `gateway.audit`, or nil.
     func write(_ record: Record, path: String?) {
+        guard record.caller.isEmpty else { return put(record, path) }
+        let request = StrangersRequest(record: record, path: path)
+        let line = strangers.withLock {
+            $0.note(record.action, detail: request, nowMs: Self.steadyMs)
+        }
+        put(line.map { [$0] } ?? [])
+    }
+
+    /// Writes what strangers have asked for since.
+    func flush() { put(strangers.withLock { $0.flush() }, isLast: true) }
+
+    private static var steadyMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
+
+    private func put(_ lines: [Strangers.Line], isLast: Bool = false) {
+        for line in lines {
+            var record = line.detail.record
+            record.count = line.count
+            put(record, line.detail.path)
+        }
+        // What comes meanwhile is written then.
+        guard !lines.isEmpty, !isLast else { return }
+        machinery.alarms.after(ms: Self.strangersMs) { [weak self] in
+            guard let self else { return }
+            put(self.strangers.withLock { $0.due(nowMs: Self.steadyMs) })
+        }
+    }
+
+    private func put(_ record: Record, _ path: String?) {
         guard let path else { return log(record) }
         let now = machinery.clock()
-        let line = JSONValue.object([
+        var members: [JSONValue.Member] = [
             .init("time", .string(TimeText.utc(now))), .init("gateway", .string(machinery.name)),
             .init("action", .string(record.action)), .init("caller", .string(record.caller)),
             .init("address", .string(record.address)),
             .init("status", .integer(Int64(record.status))),
             .init("result", .string(record.status < 400 ? "done" : "refused")),
             .init("detail", record.detail),
-        ])
-        let bytes = Array((line.text + "\n").utf8)
+        ]
+        if record.count > 1 { members.append(.init("count", .integer(Int64(record.count)))) }
+        let bytes = Array((JSONValue.object(members).text + "\n").utf8)
         let fault = file.withLock { file -> Int32? in
             Self.open(path, &file)
             guard file.descriptor >= 0 else { return errno }
@@ -74,6 +116,7 @@ final class Audit: Sendable {
                 "logger": "audit", "action": "\(record.action)", "caller": "\(record.caller)",
                 "address": "\(record.address)", "status": "\(record.status)",
                 "detail": record.detail == .null ? "" : "\(record.detail.text)",
+                "count": "\(record.count)",
             ])
     }
 

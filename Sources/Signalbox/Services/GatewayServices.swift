@@ -34,9 +34,19 @@ final class GatewayServices: HostServices {
     func isLogged(_ level: PluginLogLevel) -> Bool { logger.logLevel <= Self.level(level) }
 
     func log(instance: String, level: PluginLogLevel, message: String, fields: [Attribute]) {
-        var metadata: Logger.Metadata = ["plugin.instance": "\(instance)"]
-        for field in fields { metadata[field.key] = "\(field.value)" }
+        var metadata: Logger.Metadata = [:]
+        for field in fields { metadata[Self.key(of: field)] = "\(field.value)" }
+        metadata["plugin.instance"] = "\(instance)"
         logger.log(level: Self.level(level), "\(message)", metadata: metadata)
+    }
+
+    /// Whose line it is, and when it was written, is not a plugin's to say.
+    private static func key(of field: Attribute) -> String {
+        switch field.key {
+        case "plugin.instance", "gateway.name", "time", "level", "logger", "message":
+            "plugin.said.\(field.key)"
+        default: field.key
+        }
     }
 
     func metric(

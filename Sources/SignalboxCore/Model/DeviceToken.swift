@@ -53,6 +53,12 @@ public enum DeviceToken {
         return nil
     }
 
+    /// Whether it addresses more than one device, as APNs' channels and FCM's topics do: a source may, and a person may not
+    /// have the same as their device.
+    public static func isAudience(_ token: String) -> Bool {
+        ["topic:", "condition:", "channel:"].contains { token.hasPrefix($0) }
+    }
+
     /// Without an early exit, so that many bytes are checked in one step.
     private static func isLowerHex(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var bad: UInt8 = 0

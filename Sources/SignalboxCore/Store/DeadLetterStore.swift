@@ -24,6 +24,13 @@ public struct DeadFilter: Sendable, Hashable {
     public func takes(user name: String) -> Bool { user == nil || user == name }
 }
 
+/// A replay of a dead letter counts as received this long ago: like all that has waited, it is not sent
+/// before somebody has looked whose phone it is now.
+public enum Replay {
+    /// In milliseconds.
+    public static let ageMs: UInt64 = 5_000
+}
+
 /// How many dead letters a store keeps; what is older or too much is removed, the oldest first.
 public struct DeadLimits: Sendable, Hashable {
     /// How long, in milliseconds.

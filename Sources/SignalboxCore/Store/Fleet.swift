@@ -55,14 +55,38 @@ public struct Fleet: Sendable, Equatable {
     public var nowUnixMs: UInt64
     /// In order of their names; empty if the store serves one gateway and does not know its name.
     public var members: [Member] = []
-    /// In order of their lanes.
+    /// In order of their lanes. Of more than `lanesMax` only those that have something are listed; if these are too many as
+    /// well, the longest, and the rest of each sender together as the app `other`.
     public var backlogs: [Backlog] = []
+    /// Names of apps come from events, so there may be as many lanes as somebody invents.
+    public static let lanesMax = 1_000
 
     /// An empty fleet.
     public init(nowUnixMs: UInt64) { self.nowUnixMs = nowUnixMs }
 }
 
 extension Fleet {
+    /// Takes what the lanes have.
+    public mutating func set(_ all: some Collection<Backlog>) {
+        var listed = Array(all)
+        if listed.count > Self.lanesMax { listed.removeAll { $0.waiting == 0 && $0.leased == 0 } }
+        if listed.count > Self.lanesMax {
+            listed.sort { ($1.waiting, $0.lane) < ($0.waiting, $1.lane) }
+            var rest: [LaneKey: Backlog] = [:]
+            for one in listed.dropFirst(Self.lanesMax) {
+                let lane = LaneKey(sender: one.lane.sender, app: "other", kind: one.lane.kind)
+                var sum = rest[lane] ?? Backlog(lane)
+                sum.waiting += one.waiting
+                sum.leased += one.leased
+                sum.oldestDueUnixMs = [sum.oldestDueUnixMs, one.oldestDueUnixMs].compactMap { $0 }
+                    .min()
+                rest[lane] = sum
+            }
+            listed = Array(listed.prefix(Self.lanesMax)) + rest.values
+        }
+        backlogs = listed.sorted { $0.lane < $1.lane }
+    }
+
     /// What can be said of a gateway from its last heartbeat.
     public enum State: String, Sendable, CaseIterable {
         /// It is at work.

@@ -20,6 +20,8 @@ public struct RESTCall: Sendable {
     public var redirectsMax: UInt32 = 0
     /// The status is what counts: a body that is too long or ends early is cut instead of failing the call.
     public var cutsBody = false
+    /// Longest body of an answer, in bytes.
+    public var answerBytesMax = 1 << 20
     /// Refuse loopback, link-local and private addresses, after DNS.
     public var refusesPrivateAddresses = false
 
@@ -38,7 +40,7 @@ public struct RESTAnswer: Sendable {
     public var status: UInt32
     /// Names in lower case.
     public var headers: [Attribute]
-    /// At most 1 MiB.
+    /// At most `RESTCall.answerBytesMax`.
     public var body: [UInt8]
     /// How many of `headers`, the last ones, came after the body.
     public var trailerCount = 0
@@ -61,7 +63,7 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
         case timeout
         /// The connection broke; its fate is unknown.
         case lost
-        /// The answer is over 1 MiB.
+        /// The answer is over `RESTCall.answerBytesMax`.
         case tooLarge
         /// Too many calls are waiting.
         case full

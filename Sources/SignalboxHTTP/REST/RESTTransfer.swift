@@ -5,8 +5,6 @@ internal import SignalboxCore
 ///
 /// Used only on the client's thread.
 final class RESTTransfer {
-    static let answerBytesMax = 1 << 20
-
     let done: RESTClient.Done
     private let handle: UnsafeMutableRawPointer
     private var headerList: UnsafeMutablePointer<curl_slist>?
@@ -17,6 +15,7 @@ final class RESTTransfer {
     /// The head of the final answer is complete.
     private var hasHead = false
     private let cutsBody: Bool
+    private let answerBytesMax: Int
     /// Set by libcurl's call for a socket; libcurl has the pointer.
     private let hasRefused: UnsafeMutablePointer<Int32>
 
@@ -26,6 +25,7 @@ final class RESTTransfer {
         self.handle = handle
         self.done = done
         cutsBody = call.cutsBody
+        answerBytesMax = call.answerBytesMax
         hasRefused = .allocate(capacity: 1)
         hasRefused.initialize(to: 0)
         guard configure(call, isOfPublicPool) else { return nil }
@@ -81,7 +81,7 @@ final class RESTTransfer {
             }
         let message =
             switch kind {
-            case .tooLarge: "the answer is over 1 MiB"
+            case .tooLarge: "the answer is over \(answerBytesMax >> 20) MiB"
             case .privateAddress: "the host has a private address, which is refused here"
             default: words
             }
@@ -159,7 +159,7 @@ final class RESTTransfer {
     }
 
     private func takeBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
-        let taken = min(count, Self.answerBytesMax - body.count)
+        let taken = min(count, answerBytesMax - body.count)
         body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: taken))
         // libcurl ends the transfer if less is taken.
         isTooLarge = taken < count

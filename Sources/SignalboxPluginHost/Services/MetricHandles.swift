@@ -39,7 +39,7 @@ final class MetricHandles: @unchecked Sendable {
                     || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                     || byte == UInt8(ascii: "_")
             }
-        guard isName else { return 0 }
+        guard isName, !Self.isReserved(name) else { return 0 }
         let key = Key(name: name, labels: labels, isGauge: isGauge)
         return known.withLock { known in
             if let handle = known[key] { return handle }
@@ -52,6 +52,11 @@ final class MetricHandles: @unchecked Sendable {
             known[key] = UInt64(number)
             return UInt64(number)
         }
+    }
+
+    /// Whether the gateway itself keeps a metric of this name for instances.
+    static func isReserved(_ name: String) -> Bool {
+        ["up", "restarts_total", "faults_total"].contains(name)
     }
 
     func metric(_ handle: UInt64) -> (any PluginMetric)? {

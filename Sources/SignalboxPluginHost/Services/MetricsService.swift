@@ -14,11 +14,15 @@ enum MetricsService {
                 name.text, KeyValues.copy(labels, count), isGauge: true) ?? 0
         }
         table.add = { host, handle, delta in
-            InstanceContext.from(host)?.metrics.metric(handle)?.add(Int64(clamping: delta))
+            InstanceContext.from(host)?.metrics.metric(handle)?.add(
+                MetricsService.bounded(Int64(clamping: delta)))
         }
         table.set = { host, handle, value in
             InstanceContext.from(host)?.metrics.metric(handle)?.set(value)
         }
         return table
     }
+
+    /// A counter never goes back, and nobody counts as many at once that it overflows.
+    static func bounded(_ delta: Int64) -> Int64 { min(max(delta, 0), 1 << 40) }
 }

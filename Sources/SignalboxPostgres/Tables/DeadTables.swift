@@ -192,6 +192,7 @@ enum DeadTables {
         var values = Parameters()
         values.add(ids)
         values.add(nowUnixMs)
+        values.add(nowUnixMs - min(nowUnixMs, Int64(clamping: Replay.ageMs)))
         transaction.send(
             Statement(
                 "replay",
@@ -201,7 +202,7 @@ enum DeadTables {
                   deadline, received, stable, route, is_report, attempts, body)
                 SELECT \(CurrentHalf.of("delivery")), id, lane, rank, 0, 0, 1, 0,
                   CASE deadline WHEN 0 THEN 0 ELSE $2::bigint + greatest(0, deadline - received) END,
-                  $2::bigint, stable, route, is_report, '[]'::jsonb, body
+                  $3::bigint, stable, route, is_report, '[]'::jsonb, body
                 FROM gone
                 """), values)
         return (DeadPart(count: ids.count, nextID: next), lanes)

@@ -102,7 +102,7 @@ enum FleetTables {
                     isStopped: gateways.number(row, 4) < 0,
                     leased: leased[gateways.number(row, 0)] ?? 0))
         }
-        out.backlogs = lanes.values.sorted { $0.lane < $1.lane }
+        out.set(lanes.values)
         return out
     }
 }

@@ -101,9 +101,10 @@ struct MemoryQueue: Sendable {
         _ dead: Dead, nowUnixMs: UInt64, _ token: LeaseToken
     ) -> Set<LaneKey> {
         let letter = dead.letter
+        let receivedUnixMs = nowUnixMs - min(nowUnixMs, Replay.ageMs)
         let content = SharedNotification(
             letter.notification, eventType: dead.content.eventType,
-            eventKey: dead.content.eventKey, receivedUnixMs: nowUnixMs)
+            eventKey: dead.content.eventKey, receivedUnixMs: receivedUnixMs)
         let lifeMs = dead.deadlineUnixMs - min(dead.deadlineUnixMs, letter.receivedUnixMs)
         let delivery = Delivery(
             kind: letter.kind, id: letter.id, eventID: letter.eventID, source: letter.source,
@@ -114,7 +115,7 @@ struct MemoryQueue: Sendable {
         let event = Event(
             id: letter.eventID, source: letter.source, type: letter.type, subject: letter.subject)
         return add(
-            StoreEntry.Item(event: event, deliveries: [delivery]), receivedUnixMs: nowUnixMs,
+            StoreEntry.Item(event: event, deliveries: [delivery]), receivedUnixMs: receivedUnixMs,
             nowUnixMs: nowUnixMs, untilUnixMs: nowUnixMs, token)
     }
 

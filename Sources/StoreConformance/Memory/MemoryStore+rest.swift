@@ -107,7 +107,7 @@ extension MemoryStore: FleetStore {
                     name: $0, version: "", startedUnixMs: now, heartbeatUnixMs: now,
                     leased: leased[$0] ?? 0)
             }
-            out.backlogs = lanes.values.sorted { $0.lane < $1.lane }
+            out.set(lanes.values)
             return out
         }.get()
     }

@@ -26,14 +26,18 @@ final class EventTrial: Sendable {
     private let state = Gate(State())
     private let waitMs: UInt64
     private let clock: @Sendable () -> UInt64
+    private let onFound: @Sendable () -> Void
 
-    /// `waitMs`: how long a suspect waits for the others; `clock` is steady, in milliseconds.
+    /// `waitMs`: how long a suspect waits for the others; `clock` is steady, in milliseconds. `onFound`: an event is known to
+    /// have ended the process, and does so no more.
     init(
         waitMs: UInt64,
-        clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNs / 1_000_000 }
+        clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNs / 1_000_000 },
+        onFound: @escaping @Sendable () -> Void = {}
     ) {
         self.waitMs = waitMs
         self.clock = clock
+        self.onFound = onFound
     }
 
     /// Suspects that wait until nothing else is asked about.
@@ -119,7 +123,9 @@ final class EventTrial: Sendable {
             state.guilty[key] = now + Self.guiltyMs
             return true
         }
-        return isProven ? .failure(.guilty) : nil
+        guard isProven else { return nil }
+        onFound()
+        return .failure(.guilty)
     }
 
     /// What an event is, however often it is sent.

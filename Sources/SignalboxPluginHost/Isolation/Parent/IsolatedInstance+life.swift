@@ -212,6 +212,15 @@ extension IsolatedInstance {
         schedule(inMs: waitMs)
     }
 
+    /// What ended the process is known and does not come again, so nobody has to wait as after a row of crashes.
+    func causeIsFound() {
+        let isDue = state.update { state -> Bool in
+            state.backOff.reset()
+            return state.dueNs != nil
+        }
+        if isDue { schedule(inMs: state.update { $0.backOff.firstMs }) }
+    }
+
     private func schedule(inMs ms: UInt64) {
         let due = SystemClock.monotonicNs + ms * 1_000_000
         state.update { $0.dueNs = due }

@@ -14,7 +14,8 @@ extension IsolatedInstance {
         if let paths = facts.paths {
             roles.ingest = IsolatedIngest(self, paths: paths, limits: limits)
         }
-        let trial = EventTrial(waitMs: options.workMs)
+        let trial = EventTrial(
+            waitMs: options.workMs, onFound: { [weak self] in self?.causeIsFound() })
         if facts.filters { roles.filter = IsolatedFilter(self, trial) }
         if facts.builds { roles.build = IsolatedBuilder(self, trial) }
         roles.sendHTTP = facts.sendHTTP.map {

@@ -44,6 +44,9 @@ struct BackOff: Sendable, Equatable {
         nextMs = options.waitFirstMs
     }
 
+    /// What ended the last processes will not end the next one.
+    mutating func reset() { nextMs = firstMs }
+
     /// Returns how long to wait, in milliseconds, after a process that was up for `upMs` has ended.
     mutating func ended(afterMs upMs: UInt64) -> UInt64 {
         if upMs >= healthyMs { nextMs = firstMs }

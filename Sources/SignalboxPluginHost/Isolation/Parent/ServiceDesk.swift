@@ -10,9 +10,6 @@ final class ServiceDesk: Sendable {
     private static let answersMax = 1_024
     private static let lineBytesMax = 8_192
     private static let fieldsMax = 64
-    /// Names of metrics that the gateway itself keeps for an instance.
-    private static let ownMetrics: Set = ["up", "restarts_total"]
-
     private let name: String
     private let services: any HostServices
     private let secrets: SecretBox
@@ -61,7 +58,11 @@ final class ServiceDesk: Sendable {
             let said = try reader.value(CountMessage.self)
             let metric = metrics.withLock { $0[said.number] }
             guard let metric else { throw WireFault("there is no metric \(said.number)") }
-            if said.isSet { metric.set(said.value) } else { metric.add(said.value) }
+            if said.isSet {
+                metric.set(said.value)
+            } else {
+                metric.add(MetricsService.bounded(said.value))
+            }
         case .shortened:
             services.shortened(instance: name, field: Self.cut(try reader.text()))
         case .misbehaved:
@@ -123,7 +124,7 @@ final class ServiceDesk: Sendable {
     ) throws(WireFault) {
         let asked = try reader.value(MetricMessage.self)
         let isKept = metrics.withLock { metrics in
-            guard metrics.count < Self.metricsMax, !Self.ownMetrics.contains(asked.name),
+            guard metrics.count < Self.metricsMax, !MetricHandles.isReserved(asked.name),
                 let metric = services.metric(
                     instance: name, name: asked.name, labels: asked.labels,
                     isGauge: asked.isGauge)
