@@ -48,6 +48,10 @@ import Testing
             ["lanesMax = 4_096", "(ProcessRoom.descriptorsMax - 128) / 2"]
         ),
         (
+            "senders and apps that `fleet`, `top` and the metrics of waiting deliveries list",
+            ["lanesMax = 1_000"]
+        ),
+        (
             "a sender and app without work",
             ["usualMs: UInt64(3_600_000), manyMs: UInt64(10_000), many: 64"]
         ),
