@@ -28,6 +28,10 @@ public final class WorkerThreads: Sendable {
         var reminders: [Reminder] = []
         /// Workers that wait for a job, in the order in which they began to.
         var resting: [Worker] = []
+        /// Threads in the place of those that are blocked; some may be about to end.
+        var spareCount = 0
+        /// Threads that are to end, since one that was blocked is back.
+        var surplusCount = 0
         var isStopping = false
 
         /// The next job; one whose time has come goes first.
@@ -50,10 +54,12 @@ public final class WorkerThreads: Sendable {
 
     private let state = Mutex(State())
     private let waitingMax: Int
+    private let sparesMax: Int
 
     /// Starts `count` threads. `submit` refuses jobs when `waitingMax` are waiting.
     public init(count: Int, waitingMax: Int) {
         self.waitingMax = waitingMax
+        sparesMax = max(64, 4 * count)
         for number in 1...max(1, count) {
             SystemThread.start("sbx-worker-\(number)") { self.work(Worker()) }
         }
@@ -95,6 +101,33 @@ public final class WorkerThreads: Sendable {
     public func forget(_ owner: AnyObject) {
         let owner = ObjectIdentifier(owner)
         state.withLock { $0.reminders.removeAll { $0.owner == owner } }
+    }
+
+    /// Threads in the place of blocked ones.
+    package var spareCount: Int { state.withLock { $0.spareCount } }
+
+    /// Runs what blocks the calling thread for long. If that is a worker, another thread runs jobs in its place, unless
+    /// there are too many already or the system refuses one.
+    public static func covered<Result>(_ body: () -> Result) -> Result {
+        guard let workers = current, workers.beginCover() else { return body() }
+        defer { workers.state.withLock { $0.surplusCount += 1 } }
+        return body()
+    }
+
+    private func beginCover() -> Bool {
+        let isThere = state.withLock { state -> Bool? in
+            if state.surplusCount > 0 {
+                state.surplusCount -= 1
+                return true
+            }
+            guard state.spareCount < sparesMax else { return false }
+            state.spareCount += 1
+            return nil
+        }
+        if let isThere { return isThere }
+        if SystemThread.isStarted("sbx-spare", { self.work(Worker()) }) { return true }
+        state.withLock { $0.spareCount -= 1 }
+        return false
     }
 
     /// No job waits, and a worker rests: the calling worker may block for a moment.
@@ -144,6 +177,11 @@ public final class WorkerThreads: Sendable {
 
     private func next(_ worker: Worker) -> Next {
         state.withLock { state in
+            if state.surplusCount > 0 {
+                state.surplusCount -= 1
+                state.spareCount -= 1
+                return .end
+            }
             if let item = state.takeJob() { return .job(item) }
             if state.isStopping { return .end }
             state.resting.append(worker)

@@ -59,6 +59,18 @@ import Testing
         ("deliveries per plugin call", ["batchMax = 512"]),
         ("jobs in one commit", ["groupMax = 4_096"]),
         ("jobs waiting for a worker thread", ["waitingMax: 10_000)"]),
+        (
+            "threads in the place of workers that wait for isolated plugins",
+            ["sparesMax = max(64, 4 * count)"]
+        ),
+        (
+            "calls about events to an isolated plugin that take over 20 ms",
+            ["slowNs: UInt64 { 20_000_000 }", "slowMax = max(16, 2 * "]
+        ),
+        (
+            "events that wait to be tried alone after an isolated plugin crashed",
+            ["threadsMax = 16"]
+        ),
         ("a lease of a delivery", ["leaseMs: UInt64 = 120_000"]),
         ("a lease that cannot be extended", ["sinceMs + leaseMs / 2"]),
         ("a delivery of a paused route", ["asideMs: UInt64 = 600_000"]),

@@ -58,4 +58,46 @@ import Testing
         threads.stop()
         #expect(!threads.submit {})
     }
+
+    @Test func `jobs run while all threads wait for something`() async {
+        let threads = WorkerThreads(count: 2, waitingMax: 10)
+        let isHeld = Gate(true)
+        let ended = Gate(0)
+        for _ in 0..<6 {
+            threads.submitBounded {
+                isHeld.waitCovered(until: { isHeld in (isHeld ? nil : (), nil) })
+                ended.update { $0 += 1 }
+            }
+        }
+        await withCheckedContinuation { continuation in
+            threads.submitBounded { continuation.resume() }
+        }
+        #expect(ended.update { $0 } == 0)
+        isHeld.updateAll { $0 = false }
+        await SystemThread.value { ended.wait { $0 == 6 ? () : nil } }
+        threads.stop()
+    }
+
+    @Test func `threads in the place of others are bounded, and end when those are back`() async {
+        let threads = WorkerThreads(count: 1, waitingMax: 10)
+        let isHeld = Gate(true)
+        let started = Gate(0)
+        for _ in 0..<200 {
+            threads.submitBounded {
+                started.update { $0 += 1 }
+                isHeld.waitCovered(until: { isHeld in (isHeld ? nil : (), nil) })
+            }
+        }
+        await SystemThread.value { started.wait { $0 == 65 ? () : nil } }
+        #expect(threads.spareCount == 64)
+        isHeld.updateAll { $0 = false }
+        await SystemThread.value { started.wait { $0 == 200 ? () : nil } }
+        // Each that is back ends one, once it has nothing else to do.
+        while threads.spareCount > 0 {
+            await withCheckedContinuation { continuation in
+                threads.submitBounded { continuation.resume() }
+            }
+        }
+        threads.stop()
+    }
 }

@@ -21,6 +21,7 @@ final class EventPipeline: Sendable {
     private let lanes: LaneTable
     private let deviceReports: DeviceReports
     private let large = LargeEvents()
+    private let lines = FaultLines()
 
     init(context: DispatchContext, lanes: LaneTable, deviceReports: DeviceReports) {
         self.context = context
@@ -350,7 +351,10 @@ final class EventPipeline: Sendable {
         var fields = Self.fields(event, route, fault)
         fields["plugin.instance"] = "\(name)"
         if fault.kind == .again || fault.kind == .stopping {
-            context.logger.warning("event rejected: \(role) is unavailable", metadata: fields)
+            if let skipped = lines.write("\(name) \(route.name)") {
+                fields["count"] = "\(skipped + 1)"
+                context.logger.warning("event rejected: \(role) is unavailable", metadata: fields)
+            }
             throw Unavailable(words: "\(role) \(name) is unavailable")
         }
         context.metrics.event(source: event.source, result: "build_failed")

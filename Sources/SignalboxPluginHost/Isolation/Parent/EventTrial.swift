@@ -16,9 +16,14 @@ final class EventTrial: Sendable {
         var hasSuspect = false
         /// Suspects that wait for the others; nobody else begins meanwhile.
         var waitingCount = 0
+        /// Threads that wait for their turn.
+        var threadCount = 0
     }
 
     private enum Turn { case mayCall(isSuspect: Bool), guilty, late }
+
+    /// Most threads that wait for their turn: more events are sent again by their source.
+    private static let threadsMax = 16
 
     private static let guiltyMs: UInt64 = 600_000
     private static let guiltyMax = 1_024
@@ -70,9 +75,11 @@ final class EventTrial: Sendable {
         let start = clock()
         let deadlineNs = SystemClock.monotonicNs + waitMs * 1_000_000
         var isWaiting = false
-        let turn: Turn = state.wait(until: { state in
+        var hasThread = false
+        let turn: Turn = state.waitCovered(until: { state in
             func end(_ turn: Turn) -> (Turn?, UInt64?) {
                 if isWaiting { state.waitingCount -= 1 }
+                if hasThread { state.threadCount -= 1 }
                 return (turn, nil)
             }
             if let until = state.guilty[key] {
@@ -85,7 +92,13 @@ final class EventTrial: Sendable {
                 state.hasSuspect = isSuspect
                 return end(.mayCall(isSuspect: isSuspect))
             }
-            if SystemClock.monotonicNs >= deadlineNs { return end(.late) }
+            guard SystemClock.monotonicNs < deadlineNs,
+                hasThread || state.threadCount < Self.threadsMax
+            else { return end(.late) }
+            if !hasThread {
+                hasThread = true
+                state.threadCount += 1
+            }
             if isSuspect, !isWaiting {
                 isWaiting = true
                 state.waitingCount += 1
@@ -95,7 +108,7 @@ final class EventTrial: Sendable {
         if case .late = turn { state.updateAll { _ in } }
         switch turn {
         case .guilty: return .failure(.guilty)
-        case .late: return .failure(.down)
+        case .late: return .failure(.busy)
         case .mayCall(let isSuspect):
             let result = call()
             let didCrash: Bool? =

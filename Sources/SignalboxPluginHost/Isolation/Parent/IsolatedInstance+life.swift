@@ -49,7 +49,7 @@ extension IsolatedInstance {
             sha256: library.wantedSHA256, confinement: plan.confinement, config: config,
             secrets: secrets.all,
             logLevels: logLevels,
-            asksForTime: !services.hasSystemClock, workers: UInt32(max(4, SystemThread.cores + 2)))
+            asksForTime: !services.hasSystemClock, workers: Self.threadCount)
         let made: Result<WireResult<LibraryFacts>, PluginFault> = ask(
             child, .create, "create()"
         ) { $0.put(message) }

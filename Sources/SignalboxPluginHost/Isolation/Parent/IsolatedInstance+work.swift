@@ -8,6 +8,8 @@ enum WorkEnd: Error {
     case stopping
     /// No process is running; nothing was sent.
     case down
+    /// It has too many calls that it does not answer; nothing was sent.
+    case busy
     /// The process ended during the call; what it did is unknown. `isAlone` if no other call was open.
     case lost(isAlone: Bool)
     /// The call is larger than the largest message.
@@ -20,6 +22,8 @@ enum WorkEnd: Error {
         switch self {
         case .stopping: PluginFault(.stopping, "the gateway is stopping")
         case .down: PluginFault(.again, "the plugin \"\(name)\" is being started again")
+        case .busy:
+            PluginFault(.again, "the plugin \"\(name)\" does not answer the calls that it has")
         case .lost: PluginFault(.again, "the plugin \"\(name)\" ended during the call")
         case .guilty: PluginFault(.lost, "it ends the process of the plugin \"\(name)\" each time")
         case .tooLong: PluginFault(.tooLarge, "the call is too large for the plugin \"\(name)\"")
@@ -36,6 +40,14 @@ extension IsolatedInstance {
         return child.map { .success($0) } ?? .failure(.down)
     }
 
+    /// A call that takes longer, in nanoseconds, is slow: the worker that waits for it is stood in for.
+    private static var slowNs: UInt64 { 20_000_000 }
+    /// Most slow calls about events at a time: an event can be sent again, and each holds a thread. No plugin
+    /// works on more, since it has fewer threads.
+    private static let slowMax = max(16, 2 * Int(threadCount))
+    /// Worker threads of a process.
+    static var threadCount: UInt32 { UInt32(max(4, SystemThread.cores + 2)) }
+
     /// Calls a process, and blocks until it has replied or is gone; one that takes too long is ended.
     ///
     /// Thread: worker. `onAnswer` as in `WirePeer.call`.
@@ -43,9 +55,16 @@ extension IsolatedInstance {
         _ child: IsolatedChild, _ method: WireMethod,
         onAnswer: (@Sendable (WireFrame?) -> Void)? = nil, _ write: (WireWriter) -> Void
     ) -> Result<WireFrame, WorkEnd> {
+        if method.isAboutEvent, child.peer.openCount >= Self.slowMax,
+            child.peer.openCount(overNs: Self.slowNs) >= Self.slowMax
+        {
+            return .failure(.busy)
+        }
         let deadline = SystemClock.monotonicNs + options.workMs * 1_000_000
         let end: WorkEnd
-        switch child.peer.call(method, deadlineNs: deadline, onAnswer: onAnswer, write) {
+        switch child.peer.call(
+            method, deadlineNs: deadline, onAnswer: onAnswer, isCovered: true, write)
+        {
         case .success(let frame): return .success(frame)
         case .failure(.tooLong): return .failure(.tooLong)
         case .failure(.closed): end = .down
@@ -102,7 +121,7 @@ extension IsolatedInstance {
 
     /// Blocks until the process is up or the monotonic deadline has passed. Returns whether it is up.
     func waitUntilUp(deadlineNs: UInt64) -> Bool {
-        state.wait(until: { state in
+        state.waitCovered(until: { state in
             if state.isUp { return (true, nil) }
             if state.isStopping || SystemClock.monotonicNs >= deadlineNs { return (false, nil) }
             return (nil, deadlineNs)
