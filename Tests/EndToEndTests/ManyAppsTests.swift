@@ -9,20 +9,22 @@ import Testing
 
 /// Apps come from events, so whoever sends events could have a connection for each name that they invent.
 @Suite(.timeLimit(.minutes(3))) struct ManyAppsTests {
+    private static func config(_ simulators: Simulators) -> String {
+        GatewayRig.plugins(simulators).replacing(
+            "  z: { library: Zendesk, config: { path: /in/z } }",
+            with: "  texts: { library: Texts }"
+        ).replacing("drain: 5s", with: "drain: 5s, sources: [program]") + """
+
+            routes:
+              - { name: hello, from: program, build: { with: texts }, send: { ios: apns, android: fcm } }
+            """
+    }
+
     @Test func `more apps than there is room for take turns, and none is left behind`() async throws
     {
         let rig = try await GatewayRig(
             change: { $0.lanesMax = 16 },
-            config: { simulators in
-                GatewayRig.plugins(simulators).replacing(
-                    "  z: { library: Zendesk, config: { path: /in/z } }",
-                    with: "  texts: { library: Texts }"
-                ).replacing("drain: 5s", with: "drain: 5s, sources: [program]") + """
-
-                    routes:
-                      - { name: hello, from: program, build: { with: texts }, send: { ios: apns, android: fcm } }
-                    """
-            })
+            config: Self.config)
         // So slow that some wait until somebody has looked.
         try await rig.simulators.fcm.take(.delay(ms: 400))
         let tokens = (1...200).map { "t\($0)" }
@@ -57,6 +59,43 @@ import Testing
             }
             try await Task.sleep(for: .milliseconds(50))
         } while left > 16
+        await rig.end()
+    }
+
+    /// What an event has too much of, and the words that its source gets.
+    @Test func `an event names at most 100 apps, and no name is long`() async throws {
+        let rig = try await GatewayRig(config: Self.config)
+        func event(_ devices: [Device]) -> Event {
+            Event(
+                type: "hello", data: #"{"title":"Hello"}"#,
+                recipients: devices.map { Recipient(device: $0) })
+        }
+        func apps(_ count: Int) -> [Device] {
+            (1...count).map { Device(app: "a\($0)", platform: "android", token: "t\($0)") }
+        }
+        let long = String(repeating: "n", count: 257)
+        let named = [
+            Device(app: long, platform: "ios", token: "t"), Device(platform: long, token: "t"),
+            Device(platform: "ios", provider: long, token: "t"),
+        ]
+        let cases =
+            [(apps(101) + apps(101), "devices of over 100 apps")]
+            + named.map { ([$0], "of 257 bytes; at most 256") }
+        for (devices, words) in cases {
+            await #expect {
+                _ = try await rig.gateway.submit([event(devices)], from: "program")
+            } throws: { error in
+                let fault = error as? SubmitError
+                return fault?.kind == .tooLarge && fault?.message.contains(words) == true
+            }
+        }
+        #expect(!rig.log.all.contains { $0.contains(long) })
+        for (result, count) in [("too_many_apps", 1), ("name_too_long", 3)] {
+            #expect(
+                rig.gateway.metricsText.contains(
+                    #"signalbox_events_total{source="program",result="\#(result)"} \#(count)"#))
+        }
+        _ = try await rig.gateway.submit([event(apps(100) + apps(100))], from: "program")
         await rig.end()
     }
 }

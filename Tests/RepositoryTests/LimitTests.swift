@@ -58,6 +58,9 @@ import Testing
         ("outcomes not stored yet, per sender and app", ["stages.count - count >= countMax"]),
         ("deliveries per plugin call", ["batchMax = 512"]),
         ("jobs in one commit", ["groupMax = 4_096"]),
+        ("apps whose devices one event goes to", ["appsMax = 100"]),
+        ("the name of an app, platform or provider in an event", ["nameBytesMax = 256"]),
+        ("an app that no sender handles", ["unknownAppMs: UInt64 { 600_000 }"]),
         ("jobs waiting for a worker thread", ["waitingMax: 10_000)"]),
         (
             "threads in the place of workers that wait for isolated plugins",

@@ -155,6 +155,26 @@ import Testing
         #expect(roster.refusals.count == 1_000 && roster.refusals[app("1199")] != nil)
     }
 
+    @Test func `an app that no sender handles is shown for ten minutes`() {
+        let roster = Roster()
+        for key in [app("misspelt"), apns] {
+            #expect(roster.refuse(key, "no such app", isUnknown: true, roster.begin(key)) == true)
+        }
+        #expect(roster.refuse(app("b"), "no certificate", roster.begin(app("b"))) == true)
+        roster.nowMs = 599_999
+        #expect(roster.refusals.count == 3)
+        #expect(roster.value.isRefused(app("misspelt"), nowMs: roster.nowMs))
+        roster.nowMs = 600_000
+        #expect(roster.refusals.keys.sorted() == [apns, app("b")])
+        #expect(!roster.value.isRefused(app("misspelt"), nowMs: roster.nowMs))
+        // It is shown again from the next event on.
+        #expect(
+            roster.refuse(
+                app("misspelt"), "no such app", isUnknown: true, roster.begin(app("misspelt")))
+                == true)
+        #expect(roster.refusals.count == 3)
+    }
+
     @Test func `a reload lets nobody wait for a place of an instance that is gone`() {
         let roster = Roster(countMax: 1)
         #expect(roster.enter("a", app("a"), roster.begin(app("a"))) == .entered)
@@ -173,7 +193,8 @@ private final class Roster {
     init(countMax: Int = .max) { value = LaneRoster(countMax: countMax) }
 
     var all: [String] { value.all }
-    var refusals: [LaneKey: String] { value.refusals }
+    var nowMs: UInt64 = 0
+    var refusals: [LaneKey: String] { value.refusals(nowMs: nowMs) }
     func lane(_ key: LaneKey) -> String? { value.lane(key) }
     func begin(_ key: LaneKey) -> Ticket? { value.begin(key) }
     func close() -> [String] { value.close() }
@@ -191,8 +212,10 @@ private final class Roster {
         ticket.map { value.enter(lane, key, $0) }
     }
 
-    func refuse(_ key: LaneKey, _ reason: String, _ ticket: Ticket?) -> Bool? {
-        ticket.map { value.refuse(key, reason, $0) }
+    func refuse(
+        _ key: LaneKey, _ reason: String, isUnknown: Bool = false, _ ticket: Ticket?
+    ) -> Bool? {
+        ticket.map { value.refuse(key, reason, isUnknown: isUnknown, $0, nowMs: nowMs) }
     }
 
     func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [String] {

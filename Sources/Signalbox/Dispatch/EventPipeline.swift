@@ -96,33 +96,27 @@ final class EventPipeline: Sendable {
         done(.unavailable("too many devices of large events are being stored"), [])
     }
 
-    /// The events without those that have more devices than an event may have; nil: the whole request is refused.
+    /// The events without those that have too much of something; nil: the whole request is refused.
     private func bounded(
         _ events: [Event], _ generation: Generation, leavesOut: Bool, _ done: Done
     ) -> [Event]? {
         let most = generation.plan.config.gateway.limits.devicesPerEvent
-        guard events.contains(where: { $0.recipients.count > most }) else { return events }
-        var rest: [Event] = []
-        for event in events {
-            guard event.recipients.count > most else {
-                rest.append(event)
-                continue
-            }
+        var left: Set<Int> = []
+        for index in events.indices {
+            guard let excess = EventExcess(of: events[index], devicesMax: most) else { continue }
+            let event = events[index]
             var fields = Self.fields(event)
             fields["recipients"] = "\(event.recipients.count)"
-            context.logger.warning(
-                "event has more devices than gateway.limits.devices_per_event, refused",
-                metadata: fields)
-            context.metrics.event(source: event.source, result: "too_many_devices")
+            context.logger.warning("\(excess.notice)", metadata: fields)
+            context.metrics.event(source: event.source, result: excess.result)
             guard leavesOut else {
-                done(
-                    .tooLarge(
-                        "the event goes to \(event.recipients.count) devices; at most \(most)"),
-                    [])
+                done(.tooLarge(excess.words), [])
                 return nil
             }
+            left.insert(index)
         }
-        return rest
+        guard !left.isEmpty else { return events }
+        return events.indices.filter { !left.contains($0) }.map { events[$0] }
     }
 
     /// Events with tokens in their one spelling. Most have it already, and nothing is copied then.

@@ -43,12 +43,12 @@ struct LaneFactory: Sendable {
     func table() -> LaneTable {
         LaneTable(
             countMax: context.limits.lanesMax,
+            nowMs: { SystemClock.monotonicNs / 1_000_000 },
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
                 // A reload removed its plugin: its deliveries stay, another reload may bring it back.
                 guard context.live.now.instances.serves(key) else { return }
-                let fault = error as? PluginFault
-                let isForGood = fault?.kind == .notFound || fault?.kind == .unsupported
+                let isForGood = error is UnknownApp
                 context.logger.error(
                     isForGood
                         ? "no sender handles this app" : "sender cannot start, retrying",
@@ -59,7 +59,8 @@ struct LaneFactory: Sendable {
                 guard isForGood else {
                     // Its process is restarting, descriptors ran out, a certificate is missing:
                     // none of that is the deliveries' fault, so they wait.
-                    let pauseMs: UInt64 = fault?.kind == .again ? 1_000 : 5_000
+                    let isSoon = (error as? PluginFault)?.kind == .again
+                    let pauseMs: UInt64 = isSoon ? 1_000 : 5_000
                     context.alarms.after(ms: pauseMs) { [weak table] in table?.backlog(key) }
                     return
                 }
@@ -72,7 +73,12 @@ struct LaneFactory: Sendable {
         defer { context.store.hasten(key) }
         // Shown as 0 from here on.
         _ = context.metrics.leasesLost[key.name, key.app]
-        let make = try await carrier(key)
+        let make: (LaneSink) throws -> any LaneCarrier
+        do {
+            make = try await carrier(key)
+        } catch let fault as PluginFault where [.notFound, .unsupported].contains(fault.kind) {
+            throw UnknownApp("\(fault)")
+        }
         return try Lane(
             key, number: number,
             rules: { traits in

@@ -142,7 +142,7 @@ final class LaneSweep: Sendable {
 
     private func look(at key: LaneKey, isShared: Bool) {
         // A lane that could not be made has a retry of its own.
-        guard lanes.refusals[key] == nil, !lanes.isMaking(key), !lanes.isQueued(key),
+        guard !lanes.isRefused(key), !lanes.isMaking(key), !lanes.isQueued(key),
             lanes.lane(key)?.isAsleep ?? true
         else { return }
         // One that has ended for want of work is no fault either.

@@ -28,6 +28,12 @@ struct LaneRoster<Member: Sendable>: Sendable {
         case isOutdated
     }
 
+    private struct Refusal {
+        let reason: String
+        /// Nothing waits for it any more, so it need not be shown after this, in milliseconds of a steady clock.
+        let untilMs: UInt64
+    }
+
     private enum Entry: Sendable {
         case ready(Member)
         case making
@@ -36,8 +42,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
     private var entries: [LaneKey: Entry] = [:]
     /// Lanes that were taken out, and may still have deliveries under way.
     private(set) var leaving: [LaneKey: [Member]] = [:]
-    /// Why lanes could not be made.
-    private(set) var refusals: [LaneKey: String] = [:]
+    private var refused: [LaneKey: Refusal] = [:]
     /// Keys whose lanes are made when others have ended, the first ones first.
     private var queue: [LaneKey] = []
     private var queued: Set<LaneKey> = []
@@ -46,6 +51,8 @@ struct LaneRoster<Member: Sendable>: Sendable {
     private var epoch = 0
     private var isClosed = false
 
+    /// How long an app that no sender handles is shown: it came from an event, and what came for it is no more.
+    static var unknownAppMs: UInt64 { 600_000 }
     /// Most refusals that are remembered: their apps come from events.
     static var refusalsMax: Int { 1_000 }
 
@@ -56,6 +63,16 @@ struct LaneRoster<Member: Sendable>: Sendable {
     var queuedCount: Int { queue.count }
 
     private var isFull: Bool { entries.count >= countMax }
+
+    /// Why lanes could not be made.
+    func refusals(nowMs: UInt64) -> [LaneKey: String] {
+        refused.compactMapValues { $0.untilMs > nowMs ? $0.reason : nil }
+    }
+
+    /// Whether a lane could not be made.
+    func isRefused(_ key: LaneKey, nowMs: UInt64) -> Bool {
+        refused[key].map { $0.untilMs > nowMs } ?? false
+    }
 
     /// All lanes that are ready.
     var all: [Member] {
@@ -121,20 +138,26 @@ struct LaneRoster<Member: Sendable>: Sendable {
         guard ticket.epoch == epoch else { return .isOutdated }
         if case .ready = entries[key] { return .isTaken }
         entries[key] = .ready(member)
-        refusals[key] = nil
+        refused[key] = nil
         return .entered
     }
 
     /// A lane could not be made; false: the instances changed in the meantime, and the new ones were not asked.
-    mutating func refuse(_ key: LaneKey, _ reason: String, _ ticket: Ticket) -> Bool {
+    /// `isUnknown`: no sender handles its app.
+    mutating func refuse(
+        _ key: LaneKey, _ reason: String, isUnknown: Bool = false, _ ticket: Ticket, nowMs: UInt64
+    ) -> Bool {
         guard ticket.epoch == epoch else { return false }
         // Another maker may have had more luck.
         guard case .making = entries[key] else { return true }
         entries[key] = nil
-        if refusals.count >= Self.refusalsMax, refusals[key] == nil {
-            refusals.remove(at: refusals.startIndex)
+        if refused.count >= Self.refusalsMax, refused[key] == nil {
+            refused.remove(at: refused.startIndex)
         }
-        refusals[key] = reason
+        // Without an app it is the configuration that is wrong.
+        let isBrief = isUnknown && !key.app.isEmpty
+        refused[key] = Refusal(
+            reason: reason, untilMs: isBrief ? nowMs + Self.unknownAppMs : .max)
         return true
     }
 
@@ -143,7 +166,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
         epoch += 1
         queue.removeAll(where: isWanted)
         queued = Set(queue)
-        refusals = refusals.filter { !isWanted($0.key) }
+        refused = refused.filter { !isWanted($0.key) }
         return entries.keys.filter(isWanted).compactMap { key in
             guard let member = lane(key) else { return nil }
             entries[key] = nil

@@ -1,19 +1,30 @@
 public import SignalboxCore
 internal import Synchronization
 
+/// No sender handles an app: what waits for it can never be sent.
+public struct UnknownApp: Error, CustomStringConvertible {
+    /// The plugin's words.
+    public let description: String
+
+    /// Takes the plugin's words.
+    public init(_ description: String) { self.description = description }
+}
+
 /// The lanes of a gateway; one is made when the first delivery of its sender and app arrives.
 public final class LaneTable: Sendable {
     private let roster: Mutex<LaneRoster<Lane>>
+    private let nowMs: @Sendable () -> UInt64
     private let make: @Sendable (LaneKey, Int, LaneTable) async throws -> Lane
     private let onRefused: @Sendable (LaneKey, any Error, LaneTable) -> Void
 
-    /// Makes an empty table, for at most so many lanes at once. `make` makes a lane, with an unused number; `onRefused` hears why it could not.
+    /// Makes an empty table, for at most so many lanes at once. `nowMs` is steady; `make` makes a lane, with an unused number; `onRefused` hears why it could not.
     public init(
-        countMax: Int = .max,
+        countMax: Int = .max, nowMs: @escaping @Sendable () -> UInt64,
         make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> Lane,
         onRefused: @escaping @Sendable (LaneKey, any Error, LaneTable) -> Void
     ) {
         roster = Mutex(LaneRoster(countMax: countMax))
+        self.nowMs = nowMs
         self.make = make
         self.onRefused = onRefused
     }
@@ -22,7 +33,16 @@ public final class LaneTable: Sendable {
     public var all: [Lane] { roster.withLock { $0.all } }
 
     /// Lanes that cannot be made at the moment, and why.
-    public var refusals: [LaneKey: String] { roster.withLock { $0.refusals } }
+    public var refusals: [LaneKey: String] {
+        let now = nowMs()
+        return roster.withLock { $0.refusals(nowMs: now) }
+    }
+
+    /// Whether a lane could not be made.
+    public func isRefused(_ key: LaneKey) -> Bool {
+        let now = nowMs()
+        return roster.withLock { $0.isRefused(key, nowMs: now) }
+    }
 
     /// A lane that is ready, or nil.
     public func lane(_ key: LaneKey) -> Lane? { roster.withLock { $0.lane(key) } }
@@ -53,7 +73,11 @@ public final class LaneTable: Sendable {
             do {
                 lane = try await make(key, ticket.number, self)
             } catch {
-                if roster.withLock({ $0.refuse(key, "\(error)", ticket) }) { throw error }
+                let (now, isUnknown) = (nowMs(), error is UnknownApp)
+                let isCurrent = roster.withLock {
+                    $0.refuse(key, "\(error)", isUnknown: isUnknown, ticket, nowMs: now)
+                }
+                if isCurrent { throw error }
                 continue
             }
             switch roster.withLock({ $0.enter(lane, key, ticket) }) {
