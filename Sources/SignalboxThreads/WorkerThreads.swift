@@ -161,7 +161,8 @@ public final class WorkerThreads: Sendable {
     private enum Next {
         case job(Item)
         case rest(untilNs: UInt64?)
-        case end
+        /// It ends, and this one sees to what it was to do next.
+        case end(heir: Worker?)
     }
 
     private func work(_ worker: Worker) {
@@ -170,7 +171,9 @@ public final class WorkerThreads: Sendable {
             switch next(worker) {
             case .job(let item): item.run()
             case .rest(let untilNs): rest(worker, untilNs)
-            case .end: return
+            case .end(let heir):
+                heir?.isCalled.update { $0 = true }
+                return
             }
         }
     }
@@ -180,10 +183,12 @@ public final class WorkerThreads: Sendable {
             if state.surplusCount > 0 {
                 state.surplusCount -= 1
                 state.spareCount -= 1
-                return .end
+                // Nobody else was woken for a job that it submitted last, or for its reminder.
+                let isDone = state.jobs.isEmpty && state.reminders.isEmpty
+                return .end(heir: isDone ? nil : state.resting.popLast())
             }
             if let item = state.takeJob() { return .job(item) }
-            if state.isStopping { return .end }
+            if state.isStopping { return .end(heir: nil) }
             state.resting.append(worker)
             return .rest(untilNs: state.reminders.lazy.map(\.ns).min())
         }

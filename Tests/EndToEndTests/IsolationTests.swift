@@ -105,6 +105,27 @@ import Testing
         await rig.end()
     }
 
+    @Test func `readiness says why a plugin's process cannot be started again`() async throws {
+        let saboteur = try Saboteur()
+        let libraries = try await saboteur.libraries(["Zendesk", "APNs"])
+        let rig = try await GatewayRig(
+            change: { ($0.isolation.waitFirstMs, $0.isolation.waitMaxMs) = (10, 10) },
+            config: { saboteur.plugins($0, libraries) + "\n" + GatewayRig.routes })
+        let library = try #require(libraries["APNs"])
+        try FileManager.default.moveItem(atPath: library, toPath: library + ".away")
+        try saboteur.arm("prepare", "EXIT")
+        try await rig.post(GatewayRig.webhook([("ios", "i1")]))
+        var reason = ""
+        while !reason.hasPrefix("it cannot be started again (") {
+            let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+            reason = ready["plugins"]?[0]?["reason"]?.string ?? ""
+        }
+        #expect(reason.contains(library), "\(reason)")
+        try FileManager.default.moveItem(atPath: library + ".away", toPath: library)
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["i1"])
+        await rig.end()
+    }
+
     @Test func `a delivery that always ends the process becomes a dead letter, and no other does`()
         async throws
     {

@@ -3,6 +3,7 @@ import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
+import SignalboxJSON
 import SignalboxSimulators
 import Testing
 
@@ -117,5 +118,79 @@ import Testing
             log.contains("\(words) in a call of the plugin of the instance mine. With"), "\(log)")
         client.shutdown()
         await simulators.shutdown()
+    }
+
+    /// The project template for builders in C: the token "bad" makes it do as the code says.
+    private static func builder(_ code: String) async throws -> String {
+        let template = PluginRig.root.appending(path: "Examples/templates/c/build/plugin.c")
+        let source = try String(contentsOf: template, encoding: .utf8).replacing(
+            "  sbx_json_value root;\n  sbx_status status",
+            with: """
+                  if (sbx_is(input->recipients[0].device->token, "bad")) \(code)
+                  sbx_json_value root;
+                  sbx_status status
+                """)
+        let folder = try Workshop.folder()
+        let file = folder.appending(path: "plugin.c")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        return try await PluginRig.compile(
+            file: file.path, to: folder.appending(path: "libbuilder.so").path)
+    }
+
+    @Test func `an event that ends its builder's process each time need not be sent again`()
+        async throws
+    {
+        let library = try await Self.builder("abort();")
+        let rig = try await GatewayRig(
+            change: { ($0.isolation.waitFirstMs, $0.isolation.waitMaxMs) = (1, 10) },
+            config: { simulators in
+                GatewayRig.plugins(simulators) + """
+
+                      mine: { library: \(library), isolation: process }
+                    routes:
+                      - { name: r, from: z, build: { with: mine, set: { title: T } }, send: { ios: apns } }
+                    """
+            })
+        var statuses: [UInt32] = []
+        while statuses.last != 422, statuses.count < 2_000 {
+            statuses.append(try await rig.post(GatewayRig.webhook([("ios", "bad")])).status)
+        }
+        #expect(statuses.last == 422 && statuses.dropLast().allSatisfy { $0 == 503 })
+        #expect(statuses.count > 1)
+        // From here on it is known.
+        let answer = try await rig.post(GatewayRig.webhook([("ios", "bad")]))
+        #expect(answer.status == 422)
+        let words = "builder mine failed on this event"
+        #expect(try JSONValue.parse(answer.body)["detail"]?.string == words)
+        #expect(try await rig.insist(GatewayRig.webhook([("ios", "good")])).last == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["good"])
+        await rig.end()
+    }
+
+    /// A source that is told to send it again would send nothing else.
+    @Test func `an event on which its builder fails does not hold up a source`() async throws {
+        let builder = try await Self.builder(#"return sbx_fail(error, SBX_E_INTERNAL, "a bug");"#)
+        let source = try await PluginRig.compileFixture("Source/spool.c")
+        let lines = try Workshop.folder().appending(path: "lines")
+        try "bad\ngood\n".write(to: lines, atomically: true, encoding: .utf8)
+        let rig = try await GatewayRig(config: { simulators in
+            GatewayRig.plugins(simulators).replacing(
+                "  z: { library: Zendesk, config: { path: /in/z } }\n",
+                with: """
+                      mine: { library: \(builder) }
+                      z: { library: \(source), config: { file: \(lines.path), acks: \(lines.path).acks, batch: 1 } }
+
+                    """
+            ) + """
+
+                routes:
+                  - { name: r, from: z, build: { with: mine, set: { title: T } }, send: { ios: apns } }
+                """
+        })
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["good"])
+        #expect(
+            rig.gateway.metricsText.contains(
+                #"signalbox_events_total{source="z",result="build_failed"} 1"#))
+        await rig.end()
     }
 }

@@ -1,8 +1,9 @@
+import Glibc
 import SignalboxThreads
 import Synchronization
 import Testing
 
-@Suite struct WorkerThreadsTests {
+@Suite(.timeLimit(.minutes(1))) struct WorkerThreadsTests {
     /// Stands for an object that a job holds: an event, a batch.
     private final class Burden: Sendable {
         let count: CountOfBurdens
@@ -75,6 +76,34 @@ import Testing
         #expect(ended.update { $0 } == 0)
         isHeld.updateAll { $0 = false }
         await SystemThread.value { ended.wait { $0 == 6 ? () : nil } }
+        threads.stop()
+    }
+
+    /// Whoever submits a job last wakes nobody for it, and the thread that was stood in for ends.
+    @Test(arguments: [false, true])
+    func `what a thread leaves when it ends is done by another`(isReminder: Bool) async {
+        let threads = WorkerThreads(count: 1, waitingMax: 10)
+        let isHeld = Gate(true)
+        await withCheckedContinuation { continuation in
+            let owner = Gate(())
+            threads.submitBounded {
+                isHeld.waitCovered(until: { isHeld in (isHeld ? nil : (), nil) })
+                guard isReminder else {
+                    threads.submitNext { continuation.resume() }
+                    return
+                }
+                threads.remind(owner, atNs: SystemClock.monotonicNs + 1_000_000) {
+                    withExtendedLifetime(owner) { continuation.resume() }
+                }
+            }
+            // Its stand-in has nothing to do by then.
+            threads.submitBounded {
+                SystemThread.start("test") {
+                    while !threads.hasSpare { sched_yield() }
+                    isHeld.updateAll { $0 = false }
+                }
+            }
+        }
         threads.stop()
     }
 

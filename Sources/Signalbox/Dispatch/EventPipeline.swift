@@ -173,9 +173,13 @@ final class EventPipeline: Sendable {
                 done(.unavailable(error.words), [])
                 return
             }
-            if routed.isLost, let failure = routed.failure, events.count == 1, changes.isEmpty {
+            // A plugin that takes events in by itself would emit it again for ever, and nothing else meanwhile.
+            if routed.isLost, let failure = routed.failure, events.count == 1, changes.isEmpty,
+                !leavesOut
+            {
                 // Nothing is left to store, so the source must hear of it.
-                done(.unavailable("\(failure) failed on this event"), [])
+                let words = "\(failure) failed on this event"
+                done(routed.failsAlways ? .unprocessable(words) : .unavailable(words), [])
                 return
             }
             entry.items.append(routed.item(dedupeMs: dedupeMs))
@@ -353,7 +357,8 @@ final class EventPipeline: Sendable {
         }
         context.metrics.event(source: event.source, result: "build_failed")
         context.logger.error("\(role) failed on an event", metadata: fields)
-        routed.failed("\(role) \(name)", fault.message, for: question)
+        routed.failed(
+            "\(role) \(name)", fault.message, always: fault.kind == .lost, for: question)
     }
 
     private static func fields(

@@ -83,6 +83,7 @@ extension Gateway {
         case .full, .diskFull, .unavailable:
             .failure(SubmitError(kind: .again, message: answer.words))
         case .tooLarge(let words): .failure(SubmitError(kind: .tooLarge, message: words))
+        case .unprocessable(let words): .failure(SubmitError(kind: .invalid, message: words))
         case .failed(let words):
             .failure(SubmitError(kind: .unreachable, message: words))
         }

@@ -188,6 +188,8 @@ final class IngestService: HTTPServerHandler {
             case .full, .diskFull, .unavailable:
                 self.finish(call, Problem.busy("\(answer.words), send it again"), instance)
             case .tooLarge(let words): self.finish(call, Problem(413, words).answer, instance)
+            case .unprocessable(let words):
+                self.finish(call, Problem(422, words).answer, instance)
             case .failed:
                 // Its words may name files and tables: they are in the log.
                 let words = "the event could not be stored, send it again"

@@ -184,6 +184,7 @@ final class GatewayServices: HostServices {
                 case .committed: done(nil)
                 case .full, .diskFull, .unavailable: done(PluginFault(.again, answer.words))
                 case .tooLarge(let words): done(PluginFault(.tooLarge, words))
+                case .unprocessable(let words): done(PluginFault(.invalid, words))
                 case .failed(let words): done(PluginFault(.unreachable, words))
                 }
             }

@@ -90,6 +90,8 @@ public enum StoreAnswer: Sendable, Equatable {
     case unavailable(String)
     /// It would become more than may be stored at once, now and later; the words are fit for the client.
     case tooLarge(String)
+    /// It can never be stored; the words are fit for the client.
+    case unprocessable(String)
 }
 
 extension StoreAnswer {
@@ -99,7 +101,7 @@ extension StoreAnswer {
         case .committed: ""
         case .full: "too many deliveries are waiting to be sent"
         case .diskFull(let words), .failed(let words), .unavailable(let words),
-            .tooLarge(let words):
+            .tooLarge(let words), .unprocessable(let words):
             words
         }
     }

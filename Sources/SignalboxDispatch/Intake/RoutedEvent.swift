@@ -50,6 +50,8 @@ public struct RoutedEvent: Sendable {
     public let fields: EventFields
     /// The filter or builder that failed on it, so that something is missing: `filter NAME`.
     public private(set) var failure: String?
+    /// Sent again, it would fail the same way.
+    public private(set) var failsAlways = false
     private let router: Router
     private let receivedUnixMs: UInt64
     private let routes: [Int]
@@ -135,9 +137,12 @@ public struct RoutedEvent: Sendable {
         notes?.add(skips, route: question.route, question.recipients)
     }
 
-    /// A filter or builder failed for good; `who`: `builder NAME`.
-    public mutating func failed(_ who: String, _ words: String, for question: Question) {
+    /// A filter or builder failed for good; `who`: `builder NAME`. `always`: it does so each time.
+    public mutating func failed(
+        _ who: String, _ words: String, always: Bool = false, for question: Question
+    ) {
         failure = who
+        failsAlways = always
         notes?.failed("\(who): \(words)", route: question.route)
     }
 

@@ -118,6 +118,7 @@ extension IsolatedInstance {
             // The process may have just ended; then it is restarted.
             guard let child = state.child, !child.peer.isGone else { return }
             state.isUp = true
+            state.lastFault = nil
             state.upSinceNs = SystemClock.monotonicNs
         }
         isUp(state.update { $0.isUp })
@@ -214,11 +215,11 @@ extension IsolatedInstance {
 
     /// What ended the process is known and does not come again, so nobody has to wait as after a row of crashes.
     func causeIsFound() {
-        let isDue = state.update { state -> Bool in
+        let waitMs = state.update { state -> UInt64? in
             state.backOff.reset()
-            return state.dueNs != nil
+            return state.dueNs == nil ? nil : state.backOff.firstMs
         }
-        if isDue { schedule(inMs: state.update { $0.backOff.firstMs }) }
+        if let waitMs { schedule(inMs: waitMs) }
     }
 
     private func schedule(inMs ms: UInt64) {
@@ -250,7 +251,10 @@ extension IsolatedInstance {
         guard let fault else { return isStopping ? () : cameBack() }
         guard !isStopping else { return }
         if let child = state.update({ $0.child }) { _ = give(up: child, fault) }
-        let waitMs = state.update { $0.backOff.ended(afterMs: 0) }
+        let waitMs = state.update { state in
+            state.lastFault = fault.message
+            return state.backOff.ended(afterMs: 0)
+        }
         services.log(
             instance: name, level: .error, message: "the plugin could not be restarted",
             fields: [

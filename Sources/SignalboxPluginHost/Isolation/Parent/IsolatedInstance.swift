@@ -22,6 +22,8 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         /// When a new process is due, in monotonic nanoseconds; nil if none is.
         var dueNs: UInt64?
         var backOff: BackOff
+        /// Why the last attempt to start a new process failed; nil: there was none.
+        var lastFault: String?
     }
 
     struct Listeners {
@@ -139,11 +141,14 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         state.update { state in
             guard state.facts != nil, !state.isUp, !state.isStopping else { return nil }
             let now = SystemClock.monotonicNs
+            let what =
+                state.lastFault.map { "it cannot be started again (\($0))" }
+                ?? "its process has ended"
             guard let due = state.dueNs, due > now else {
-                return "its process has ended, and another one is being started"
+                return "\(what), and another one is being started"
             }
             let seconds = (due - now + 999_999_999) / 1_000_000_000
-            return "its process has ended, and another one is started in \(seconds) s"
+            return "\(what), and another one is started in \(seconds) s"
         }
     }
 
