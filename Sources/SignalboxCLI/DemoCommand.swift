@@ -16,8 +16,9 @@ struct DemoCommand: AsyncParsableCommand {
 
     @OptionGroup var config: ConfigOptions
 
-    @Option(help: "The body of the webhook.")
-    var sample = "Tests/Fixtures/Zendesk/reply.json"
+    @Option(help: "The body of the webhook. (default: a reply from Zendesk)")
+    var sample =
+        Installation.shared("reply.json") ?? "Tests/Fixtures/Zendesk/reply.json"
 
     @Flag(help: "Keep running until Ctrl-C.")
     var stay = false

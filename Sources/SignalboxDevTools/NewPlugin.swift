@@ -66,8 +66,8 @@ public struct NewPlugin: Sendable {
 
     /// Writes the project into a new folder. Returns the files, relative to it.
     public func write(to folder: String, sdk: String) throws(AuthoringFault) -> [String] {
-        guard let root = Folder.absolute(sdk) else { throw Self.missing(sdk) }
-        guard Folder.absolute(folder) == nil else {
+        guard let root = Installation.absolute(sdk) else { throw Self.missing(sdk) }
+        guard Installation.absolute(folder) == nil else {
             throw AuthoringFault(message: "\(folder) exists; nothing was written")
         }
         let place = language == "rust" ? "\(root)/rust" : root
@@ -120,21 +120,12 @@ public struct NewPlugin: Sendable {
 
     /// The folder of the SDK: the installation's, or `sdk` beside a program that is not installed.
     public static var standardSDK: String {
-        let program = Folder.absolute("/proc/self/exe") ?? "."
-        let folder = program.lastIndex(of: "/").map { String(program[..<$0]) } ?? "."
-        let installed = "\(folder)/../share/signalbox/sdk"
-        return Folder.absolute(installed) ?? "\(folder)/sdk"
+        Installation.shared("sdk") ?? "\(Installation.programFolder)/sdk"
     }
 }
 
 /// Files and folders.
 private enum Folder {
-    static func absolute(_ path: String) -> String? {
-        guard let real = realpath(path, nil) else { return nil }
-        defer { free(real) }
-        return String(cString: real)
-    }
-
     /// All files in a folder and its subfolders; nil if there is no such folder.
     static func files(under folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }

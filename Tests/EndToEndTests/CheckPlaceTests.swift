@@ -94,6 +94,30 @@ import Testing
         #expect(try await place.warnings() == [])
     }
 
+    @Test func `files that plugins read and the audit log are looked at, too`() async throws {
+        let place = try Place()
+        let (ca, audit) = (place.folder + "/ca.pem", place.folder + "/audit.log")
+        try FileManager.default.copyItem(atPath: place.certificate, toPath: ca)
+        try Data().write(to: URL(filePath: audit))
+        let text = try String(contentsOfFile: place.file, encoding: .utf8)
+            .replacing("admin: false", with: "admin: false\n  audit: audit.log")
+            .replacing(
+                "${file:apns.p8}\", topic: t }", with: "${file:apns.p8}\", topic: t, ca: \(ca) }")
+        try text.write(toFile: place.file, atomically: true, encoding: .utf8)
+        for file in [ca, audit] { chmod(file, 0o606) }
+        chmod(place.file, 0o644)
+        let warnings = try await place.warnings()
+        for name in ["ca.pem", "audit.log"] {
+            #expect(
+                warnings.contains {
+                    $0.contains(
+                        "file-unsafe: \(name) is writable by everybody (mode 0606): chmod o-w \(name)"
+                    )
+                }, "\(warnings)")
+        }
+        #expect(warnings.count == 2)
+    }
+
     @Test func `a folder above is named once`() async throws {
         let place = try Place()
         chmod(place.folder, 0o777)

@@ -69,17 +69,24 @@ extension CheckRule {
 }
 
 extension CheckSubject {
-    /// The configuration, the files that it was filled from, and the data folder.
+    /// The configuration, the files that it was filled from or that plugins read, the audit log and the data folder.
     fileprivate var trusted: [CheckRule.Trusted] {
         var out = [CheckRule.Trusted(path: config.file, written: nil, position: config.start)]
         out += config.files.map {
             CheckRule.Trusted(path: $0.path, written: $0.written, position: $0.position)
         }
-        if let data = dataFolder {
-            let given = config.given?["gateway"]?["data"]
+        for file in plugins.flatMap(\.config.files) {
             out.append(
                 CheckRule.Trusted(
-                    path: data, written: given?.isSecret == true ? "of gateway.data" : nil,
+                    path: file.path, written: file.value.isSecret ? "of \(file.key)" : nil,
+                    position: file.value.position))
+        }
+        for (key, path) in [("audit", config.auditPath), ("data", dataFolder)] {
+            guard let path else { continue }
+            let given = config.given?["gateway"]?[key]
+            out.append(
+                CheckRule.Trusted(
+                    path: path, written: given?.isSecret == true ? "of gateway.\(key)" : nil,
                     position: given?.position ?? config.start))
         }
         return out.map {

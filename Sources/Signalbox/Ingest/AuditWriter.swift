@@ -1,0 +1,80 @@
+internal import Glibc
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxObservability
+internal import Synchronization
+
+/// Writes records of the audit: lines of JSON in a file, else lines of the log.
+final class AuditWriter: Sendable {
+    private struct File {
+        var path = ""
+        var descriptor: Int32 = -1
+    }
+
+    private let machinery: Machinery
+    private let file = Mutex(File())
+    private let faults = FaultLines()
+
+    init(_ machinery: Machinery) { self.machinery = machinery }
+
+    deinit {
+        let descriptor = file.withLock { $0.descriptor }
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// `path`: of `gateway.audit`, or nil.
+    func write(_ record: Audit.Record, path: String?) {
+        guard let path else { return log(record) }
+        let now = machinery.clock()
+        var members: [JSONValue.Member] = [
+            .init("time", .string(TimeText.utc(now))), .init("gateway", .string(machinery.name)),
+            .init("action", .string(record.action)), .init("caller", .string(record.caller)),
+            .init("address", .string(record.address)),
+            .init("status", .integer(Int64(record.status))),
+            .init("result", .string(record.status < 400 ? "done" : "refused")),
+            .init("detail", record.detail),
+        ]
+        if record.count > 1 { members.append(.init("count", .integer(Int64(record.count)))) }
+        let bytes = Array((JSONValue.object(members).text + "\n").utf8)
+        let fault = file.withLock { file -> Int32? in
+            Self.open(path, &file)
+            guard file.descriptor >= 0 else { return errno }
+            // One call per line: lines of several processes do not mix.
+            let count = Glibc.write(file.descriptor, bytes, bytes.count)
+            return count == bytes.count ? nil : count < 0 ? errno : ENOSPC
+        }
+        guard let fault else { return }
+        machinery.metrics.auditFailures[].add()
+        log(record)
+        let words = "\(path): \(String(cString: strerror(fault)))"
+        if faults.write(words) != nil {
+            machinery.logger.error("cannot write the audit log", metadata: ["error": "\(words)"])
+        }
+    }
+
+    private func log(_ record: Audit.Record) {
+        machinery.logger.notice(
+            "change",
+            metadata: [
+                "logger": "audit", "action": "\(record.action)", "caller": "\(record.caller)",
+                "address": "\(record.address)", "status": "\(record.status)",
+                "detail": record.detail == .null ? "" : "\(record.detail.text)",
+                "count": "\(record.count)",
+            ])
+    }
+
+    /// Opens the file, again if it was moved away: its path leads elsewhere then.
+    private static func open(_ path: String, _ file: inout File) {
+        if file.descriptor >= 0 {
+            var (there, here) = (stat(), stat())
+            if file.path == path, stat(path, &there) == 0, fstat(file.descriptor, &here) == 0,
+                there.st_ino == here.st_ino, there.st_dev == here.st_dev
+            {
+                return
+            }
+            close(file.descriptor)
+        }
+        file.path = path
+        file.descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    }
+}
