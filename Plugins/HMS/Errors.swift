@@ -148,7 +148,10 @@ struct Answer {
             var outcome = Outcome(.rejected, "unknown_code")
             outcome.detail = "Huawei answered \(code)"
             return outcome
-        default: return Outcome(.rejected, "http_\(status / 100)xx")
+        default:
+            // A redirect is that of something in between, and no delivery's fault.
+            return Outcome(
+                (300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
         }
     }
 

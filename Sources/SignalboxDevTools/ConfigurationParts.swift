@@ -53,6 +53,10 @@ enum ConfigurationParts {
                   key: "${file:secrets/apns.p8}"
                   topic: com.example.app       # the app's bundle id
                   environment: production
+                  # For `signalbox demo` and `signalbox simulate`, which set these variables.
+                  endpoint: "${env:APNS_ENDPOINT:-}"
+                  ca: "${env:SIGNALBOX_CA_FILE:-}"
+                  token_check: "${env:APNS_TOKEN_CHECK:-hex}"
 
             """
         case "fcm":
@@ -63,6 +67,8 @@ enum ConfigurationParts {
                 config:
                   service_account: "${file:secrets/fcm.json}"
                   apps: [com.example.app]
+                  endpoint: "${env:FCM_ENDPOINT:-}"   # set by `signalbox demo` and `signalbox simulate`
+                  ca: "${env:SIGNALBOX_CA_FILE:-}"
 
             """
         default:

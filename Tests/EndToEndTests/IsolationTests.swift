@@ -370,10 +370,11 @@ import Testing
             }
             let roles = try await instance.roles(limits: Limits())
             let role = try #require(roles.ingest)
-            func crash() async {
+            func crash(_ number: Int) async {
                 let once = Once<Bool>()
+                // The same one would be found out.
                 var request = IngestRequest(
-                    method: "POST", path: "/", pattern: "/", body: Array("ABRT".utf8),
+                    method: "POST", path: "/", pattern: "/", body: Array("ABRT \(number)".utf8),
                     receivedUnixMs: 1)
                 request.params = [Attribute("thing", "x")]
                 // The new process may be up before the answer arrives.
@@ -395,9 +396,9 @@ import Testing
                     IsolationTests.children(of: getpid()).count,
                 ]
             }
-            for _ in 0..<5 { await crash() }
+            for number in 0..<5 { await crash(number) }
             let before = possessions()
-            for _ in 0..<100 { await crash() }
+            for number in 5..<105 { await crash(number) }
             // A thread takes a moment to disappear after it has ended.
             await services.waitFor { zip(possessions(), before).allSatisfy { $0 <= $1 } }
             let after = possessions()

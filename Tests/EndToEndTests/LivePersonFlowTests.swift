@@ -376,6 +376,9 @@ final class BrandLogin: Sendable {
             ("PUT", "/v1/devices/badge", #"{"token":"t1","badge":0}"#),
             // What is sent to her would go to everybody who has subscribed.
             ("POST", "/v1/devices", Self.device("topic:all", "android")),
+            ("POST", "/v1/devices", Self.device("-1001234567890", "telegram")),
+            ("POST", "/v1/devices", Self.device("ceo@company.example", "email")),
+            ("POST", "/v1/devices", Self.device("named_user:ceo", "android")),
             ("POST", "/v1/devices", Self.device("channel:abc", "ios")),
         ] {
             let (status, _, _) = try await rig.call(

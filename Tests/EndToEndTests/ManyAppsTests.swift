@@ -89,8 +89,23 @@ import Testing
                 return fault?.kind == .tooLarge && fault?.message.contains(words) == true
             }
         }
+        for device in [
+            Device(app: "a\u{1B}[2J", platform: "ios", token: "t"),
+            Device(platform: "ios\n", token: "t"),
+            Device(platform: "ios", token: "t", user: "u\u{7F}"),
+        ] {
+            await #expect {
+                _ = try await rig.gateway.submit([event([device])], from: "program")
+            } throws: { error in
+                let fault = error as? SubmitError
+                return fault?.kind == .invalid
+                    && fault?.message.contains("with a control character") == true
+            }
+        }
         #expect(!rig.log.all.contains { $0.contains(long) })
-        for (result, count) in [("too_many_apps", 1), ("name_too_long", 3)] {
+        for (result, count) in [
+            ("too_many_apps", 1), ("name_too_long", 3), ("control_character", 3),
+        ] {
             #expect(
                 rig.gateway.metricsText.contains(
                     #"signalbox_events_total{source="program",result="\#(result)"} \#(count)"#))

@@ -167,6 +167,26 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a request that ends its plugin's process each time need not be sent again`()
+        async throws
+    {
+        let rig = try await GatewayRig(try Saboteur())
+        let poison = GatewayRig.webhook([("ios", "i")], ticket: "poisoned request")
+        #expect(try await rig.insist(GatewayRig.webhook([("ios", "before")])).last == 200)
+        var statuses: [UInt32] = []
+        while statuses.last != 422, statuses.count < 2_000 {
+            statuses.append(try await rig.post(poison).status)
+        }
+        #expect(statuses.last == 422 && statuses.dropLast().allSatisfy { $0 == 503 })
+        #expect(try await rig.insist(GatewayRig.webhook([("ios", "after")])).last == 200)
+        // From here on it is known, and nobody has to wait for it.
+        #expect(try await rig.post(poison).status == 422)
+        #expect(try await rig.post(GatewayRig.webhook([("ios", "last")])).status == 200)
+        let sent = await rig.delivered(rig.simulators.apns, 3)
+        #expect(Set(sent) == ["before", "after", "last"])
+        await rig.end()
+    }
+
     /// A source that is told to send it again would send nothing else.
     @Test func `an event on which its builder fails does not hold up a source`() async throws {
         let builder = try await Self.builder(#"return sbx_fail(error, SBX_E_INTERNAL, "a bug");"#)

@@ -369,7 +369,8 @@ import Testing
         (500, error(500, fcm("INTERNAL")), .retry, .item, 10_000),
         (503, error(503, fcm("UNAVAILABLE")), .retry, .item, 10_000),
         (500, error(500, fcm("UNSPECIFIED_ERROR")), .retry, .item, 10_000),
-        (502, "<html>", .retry, .item, 10_000), (400, "", .rejected, .item, 0),
+        (502, "<html>", .retry, .item, 10_000), (307, "", .retry, .item, 0),
+        (400, "", .rejected, .item, 0),
     ])
     func `every error has its class`(
         status: UInt32, body: String, kind: Outcome.Kind, scope: Outcome.Scope, waitMs: UInt64

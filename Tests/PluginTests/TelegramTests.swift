@@ -160,7 +160,7 @@ import Testing
         (403, "Forbidden: something new", .rejected, "forbidden"),
         (401, "Unauthorized", .config, "unauthorized"), (404, "Not Found", .config, "unauthorized"),
         (413, "", .rejected, "payload_too_large"), (502, "Bad Gateway", .retry, "server_error"),
-        (302, "", .rejected, "http_3xx"),
+        (302, "", .retry, "http_3xx"),
     ])
     func `every answer has its class`(
         status: Int, words: String, kind: Outcome.Kind, reason: String

@@ -17,13 +17,14 @@ import Testing
         let roles: PluginRoles
         let services: RigServices
         let ups: AsyncStream<Void>
+        let marker: URL
 
         init(
             once: Bool = false, config: String = "", services: RigServices = RigServices(),
             change: @escaping (inout IsolationOptions) -> Void = { _ in }
         ) async throws {
             self.services = services
-            let marker = Workshop.place()
+            marker = Workshop.place()
             let json = (once ? #""marker":"\#(marker.path)""# : "") + config
             instance = try await PluginRig.isolated(
                 try await Roles.library.value, config: try JSONValue.parse("{\(json)}"),
@@ -101,6 +102,28 @@ import Testing
         #expect(rig.services.faults == (how == "LOOP" ? [late] : []))
         await rig.end()
         #expect(rig.services.counts["up"] == 0)
+    }
+
+    /// Its child has the other end of the wire.
+    @Test func `one that leaves another process behind is ended with it`() async throws {
+        let rig = try await Crashing(once: true)
+        let found = try await rig.deliverAll(Roles.deliveries(["t-1", "x-FORK", "t-2"]))
+        #expect(found.values.allSatisfy { $0 == "sent" } && found.count == 3)
+        #expect(rig.restarts == 1 && rig.services.faults.isEmpty)
+        let lines = rig.services.lines.filter { $0.contains("the plugin's process") }
+        #expect(lines.count == 1)
+        #expect(
+            lines.first?.contains("error the plugin's process was ended by SIGABRT") == true,
+            "\(lines)")
+        let child = try #require(Int32(String(contentsOf: rig.marker, encoding: .utf8)))
+        let patience = ContinuousClock.now + .seconds(30)
+        func isAlive() -> Bool {
+            let status = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
+            return status.map { !$0.contains(") Z ") } ?? false
+        }
+        while isAlive(), ContinuousClock.now < patience { await Task.yield() }
+        #expect(!isAlive())
+        await rig.end()
     }
 
     @Test func `one that always ends the process is found out, and its neighbours are sent`()

@@ -16,6 +16,9 @@ import Testing
             ])
         let later = [59_999, 60_000, 1].map { wait.ended(afterMs: $0) }
         #expect(later == [30_000, 100, 200])
+        // What ended one that had answered was one of many calls.
+        let working = [1, 1, 1].map { wait.ended(afterMs: $0, hasWorked: true) }
+        #expect(working == [400, 500, 500])
         options.waitFirstMs = 0
         var none = BackOff(options)
         let atOnce = (0..<3).map { _ in none.ended(afterMs: 0) }

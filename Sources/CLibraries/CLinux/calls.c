@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int linux_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
@@ -18,6 +20,16 @@ void linux_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name, 0, 0, 
 int linux_spawn_close_from(void *actions, int first) { return posix_spawn_file_actions_addclosefrom_np(actions, first); }
 
 int linux_socket_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
+
+int linux_child_end(int pid) { return (int)syscall(434 /* pidfd_open */, pid, 0); }
+
+int linux_kill_group_of_ended(int pid) {
+  siginfo_t info = {.si_pid = 0};
+  if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != pid) return 0;
+  /* Until it is waited for, no other group can have its number. */
+  (void)kill(-pid, SIGKILL);
+  return 1;
+}
 
 int linux_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 

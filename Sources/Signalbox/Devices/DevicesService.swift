@@ -225,10 +225,13 @@ struct DevicesService: Sendable {
         if let fault = DeviceToken.fault(device.token) {
             throw Refusal(detail: "\"token\" \(fault)")
         }
-        if caller.user != nil, DeviceToken.isAudience(device.token) {
+        if caller.user != nil,
+            DeviceToken.isAudience(device.token, platform: device.platform)
+        {
             throw Refusal(
                 status: 403,
-                detail: "\"token\" addresses more than one device: a client may register it")
+                detail:
+                    "\"token\" addresses more than a device of this user: a client may register it")
         }
         device.attributes = try attributes(json)
         let isUnique = try flag(json, "unique", otherwise: true)

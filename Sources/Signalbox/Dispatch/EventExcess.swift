@@ -6,6 +6,8 @@ enum EventExcess {
     /// Each app of a sender has connections of its own.
     case apps
     case name(bytes: Int)
+    /// Of a name: it would be shown on terminals.
+    case controlCharacter
 
     /// Most apps whose devices one event goes to.
     static let appsMax = 100
@@ -27,6 +29,10 @@ enum EventExcess {
                 self = .name(bytes: bytes)
                 return
             }
+            guard event.recipients[index].device.hasPlainNames else {
+                self = .controlCharacter
+                return
+            }
             guard countsApps else { continue }
             apps.insert(event.recipients[index].device.app)
             guard apps.count <= Self.appsMax else {
@@ -43,6 +49,7 @@ enum EventExcess {
         case .devices: "too_many_devices"
         case .apps: "too_many_apps"
         case .name: "name_too_long"
+        case .controlCharacter: "control_character"
         }
     }
 
@@ -53,6 +60,8 @@ enum EventExcess {
         case .apps: "event has devices of more than \(Self.appsMax) apps, refused"
         case .name:
             "event names an app, platform or provider of over \(Self.nameBytesMax) bytes, refused"
+        case .controlCharacter:
+            "event names a user, app, platform or provider with a control character, refused"
         }
     }
 
@@ -63,12 +72,25 @@ enum EventExcess {
         case .apps: "the event goes to devices of over \(Self.appsMax) apps"
         case .name(let bytes):
             "the event names an app, platform or provider of \(bytes) bytes; at most \(Self.nameBytesMax)"
+        case .controlCharacter:
+            "the event names a user, app, platform or provider with a control character"
         }
+    }
+
+    /// The answer to its source.
+    var answer: StoreAnswer {
+        if case .controlCharacter = self { .unprocessable(words) } else { .tooLarge(words) }
     }
 }
 
 extension Device {
     fileprivate var longestNameBytes: Int {
         max(app.utf8.count, platform.utf8.count, provider.utf8.count)
+    }
+
+    fileprivate var hasPlainNames: Bool {
+        for name in [app, platform, provider, user]
+        where name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return false }
+        return true
     }
 }

@@ -110,7 +110,7 @@ final class EventPipeline: Sendable {
             context.logger.warning("\(excess.notice)", metadata: fields)
             context.metrics.event(source: event.source, result: excess.result)
             guard leavesOut else {
-                done(.tooLarge(excess.words), [])
+                done(excess.answer, [])
                 return nil
             }
             left.insert(index)

@@ -11,6 +11,7 @@ struct LaneFactory: Sendable {
     private let context: DispatchContext
     private let deviceReports: DeviceReports
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
+    private let lines = FaultLines()
 
     init(
         _ context: DispatchContext, _ deviceReports: DeviceReports,
@@ -49,13 +50,17 @@ struct LaneFactory: Sendable {
                 // A reload removed its plugin: its deliveries stay, another reload may bring it back.
                 guard context.live.now.instances.serves(key) else { return }
                 let isForGood = error is UnknownApp
-                context.logger.error(
-                    isForGood
-                        ? "no sender handles this app" : "sender cannot start, retrying",
-                    metadata: [
-                        "plugin.instance": "\(key.name)", "app": "\(key.app)",
-                        "error": "\(error)",
-                    ])
+                // Apps come from events, and there may be many that nobody knows.
+                let skipped = isForGood ? lines.write(key.name) : 0
+                if let skipped {
+                    context.logger.error(
+                        isForGood
+                            ? "no sender handles this app" : "sender cannot start, retrying",
+                        metadata: [
+                            "plugin.instance": "\(key.name)", "app": "\(key.app)",
+                            "error": "\(error)", "count": "\(skipped + 1)",
+                        ])
+                }
                 guard isForGood else {
                     // Its process is restarting, descriptors ran out, a certificate is missing:
                     // none of that is the deliveries' fault, so they wait.

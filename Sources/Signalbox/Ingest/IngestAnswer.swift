@@ -16,6 +16,7 @@ extension IngestResult {
         case .auth: return Problem(401, fault.message).answer
         case .notFound: return Problem(404, fault.message).answer
         case .tooLarge: return Problem(413, fault.message).answer
+        case .lost: return Problem(422, "the plugin could not handle this request").answer
         case .again, .stopping, .timeout: return Problem.busy(fault.message)
         default: return Problem(500, "the plugin could not handle this request").answer
         }

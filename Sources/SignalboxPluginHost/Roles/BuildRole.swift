@@ -49,7 +49,8 @@ public final class BuildRole: @unchecked Sendable {
             input.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
             var error = sbx_error.fresh
             let status = sink.lent(to: instance.context) { table.build(raw, input, $0, &error) }
-            return status == SBX_OK ? nil : PluginFault(status: status, error: error)
+            return status == SBX_OK
+                ? nil : PluginFault(status: status, error: error, otherwise: sink.refusedWords)
         }
         switch fault {
         case .none: return .failure(PluginFault(.stopping, "the gateway is stopping"))

@@ -7,6 +7,11 @@ package final class BuildSink {
     private var result = BuildResult()
     private var isNamed: [Bool]
     private let structs: StructReader
+    private var refusal = ""
+    /// Why the last rejected call was rejected; nil if none was.
+    var refusedWords: String? {
+        refusal.isEmpty ? nil : "a call of its sink was refused: \(refusal)"
+    }
 
     /// A sink for an event with `recipientCount` recipients.
     package init(recipientCount: Int, structs: StructReader) {
@@ -29,7 +34,10 @@ package final class BuildSink {
         let read = structs.reading("emit()") { () throws(StructFault) in
             try content(given, targets, count, stride)
         }
-        guard let content = read ?? nil else { return SBX_E_INVALID }
+        guard let content = read ?? nil else {
+            if refusal.isEmpty { refusal = "emit() got a malformed struct" }
+            return SBX_E_INVALID
+        }
         for target in content.targets { isNamed[target.recipient] = true }
         result.contents.append(content)
         return SBX_OK
@@ -43,15 +51,23 @@ package final class BuildSink {
         guard let given, count == 0 || count > 0 && targets != nil else { return nil }
         let note = try structs.notification(given)
         let data = note.data.isEmpty ? nil : JSONKinds.object(note.data)
-        guard note.data.isEmpty || data != nil,
-            note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) })
-        else { return nil }
+        guard note.data.isEmpty || data != nil else {
+            refusal = "emit() got data that is no JSON object"
+            return nil
+        }
+        guard note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) }) else {
+            refusal = "emit() got an override that is no JSON object"
+            return nil
+        }
         var taken: [BuiltContent.Target] = []
         taken.reserveCapacity(count)
         for index in 0..<count {
             guard let targets else { return nil }
             let target = try structs.read(targets, index, stride: stride)
-            guard Int(target.recipient) < isNamed.count else { return nil }
+            guard Int(target.recipient) < isNamed.count else {
+                refusal = "emit() got recipient \(target.recipient) of \(isNamed.count)"
+                return nil
+            }
             let badge = target.flags & SBX_T_BADGE != 0 ? target.badge : nil
             taken.append(.init(recipient: Int(target.recipient), badge: badge))
         }
@@ -59,7 +75,10 @@ package final class BuildSink {
     }
 
     private func skip(_ recipient: UInt32, _ reason: sbx_str) -> sbx_status {
-        guard Int(recipient) < isNamed.count else { return SBX_E_INVALID }
+        guard Int(recipient) < isNamed.count else {
+            refusal = "skip() got recipient \(recipient) of \(isNamed.count)"
+            return SBX_E_INVALID
+        }
         isNamed[Int(recipient)] = true
         result.skips.append(FanOut.Skip(recipient: Int(recipient), reason: reason.text))
         return SBX_OK

@@ -1,5 +1,6 @@
 /* A plugin with every role and every service, for tests of processes that end. A text that
- * contains "SEGV", "ABRT", "EXIT" or "LOOP" ends the process that way. With "marker" in its
+ * contains "SEGV", "ABRT", "EXIT", "LOOP" or "FORK" ends the process that way; the last one leaves another process, whose
+ * id is in the marker's file. With "marker" in its
  * config it ends only once: the first time it leaves that file behind. "chatter" writes to standard error, and
  * "talk" more than it may to the log. */
 #define _GNU_SOURCE
@@ -23,12 +24,22 @@ struct sbx_instance {
 static int has(sbx_str text, const char *word) { return text.len && memmem(text.ptr, text.len, word, strlen(word)) != NULL; }
 
 static void end(const char *marker, sbx_str text) {
-  if (!has(text, "SEGV") && !has(text, "ABRT") && !has(text, "EXIT") && !has(text, "LOOP")) return;
+  if (!has(text, "SEGV") && !has(text, "ABRT") && !has(text, "EXIT") && !has(text, "LOOP") &&
+      !has(text, "FORK"))
+    return;
   if (marker && *marker) {
     FILE *file = fopen(marker, "wx");
     if (!file) return;
+    if (has(text, "FORK")) {
+      pid_t child = fork();
+      if (!child) {
+        for (;;) pause();
+      }
+      fprintf(file, "%d", (int)child);
+    }
     fclose(file);
   }
+  if (has(text, "FORK")) abort();
   if (has(text, "SEGV")) *(volatile int *)8 = 0;
   if (has(text, "ABRT")) abort();
   if (has(text, "EXIT")) exit(0);

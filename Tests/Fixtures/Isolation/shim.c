@@ -1,6 +1,6 @@
 /* Wraps another plugin so that a test can end its process. A file in a folder, named after a
  * call, makes the next such call end the process as the file says (SEGV, ABRT, EXIT, LOOP), and
- * is then removed. A token with "poison" always ends it. */
+ * is then removed. A token with "poison" always ends it, and so does a request's body with "poisoned request". */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signalbox/plugin.h>
@@ -33,6 +33,7 @@ static void trap(const char *place) {
 }
 
 static sbx_status handle(sbx_instance *i, const sbx_request *r, sbx_ingest_sink *sink, sbx_error *e) {
+  if (memmem(r->body.ptr, r->body.len, "poisoned request", 16)) abort();
   sbx_status status = ingest.handle(i, r, sink, e);
   trap("ingest");
   return status;

@@ -16,6 +16,10 @@ void linux_name_thread(const char *name);
 int linux_spawn_close_from(void *actions, int first);
 /* A pair of connected stream sockets that programs started later do not inherit. */
 int linux_socket_pair(int ends[2]);
+/* A descriptor that poll() says can be read once this child has ended; -1: the system has none. */
+int linux_child_end(int pid);
+/* Kills a child that has ended, but was not waited for, with all of its process group; 0: it still runs. */
+int linux_kill_group_of_ended(int pid);
 /* A counter that poll() can wait for. */
 int linux_bell(void);
 /* A file in memory that programs started later do not inherit, and that can be sealed. */

@@ -52,6 +52,19 @@ final class EventTrial: Sendable {
     func ask<Answer>(
         _ event: Event, route: String, _ call: () -> Result<Answer, WorkEnd>
     ) -> Result<Answer, WorkEnd> {
+        ask(Self.key(event, route), call)
+    }
+
+    /// The same for a request. Requests that may differ in more than their content, such as a signature's time, are the same.
+    func ask<Answer>(
+        _ request: IngestRequest, _ call: () -> Result<Answer, WorkEnd>
+    ) -> Result<Answer, WorkEnd> {
+        ask(Self.key(request), call)
+    }
+
+    private func ask<Answer>(
+        _ key: @autoclosure () -> UInt64, _ call: () -> Result<Answer, WorkEnd>
+    ) -> Result<Answer, WorkEnd> {
         let now = clock()
         let isOn = state.update { state in
             if !state.guilty.isEmpty, state.guilty.values.allSatisfy({ $0 <= now }) {
@@ -62,14 +75,14 @@ final class EventTrial: Sendable {
         guard isOn else {
             let result = call()
             if case .failure(.lost(let isAlone)) = result {
-                return crashed(Self.key(event, route), isAlone: isAlone) ?? result
+                return crashed(key(), isAlone: isAlone) ?? result
             }
             return result
         }
-        return ask(Self.key(event, route), call)
+        return askInTurn(key(), call)
     }
 
-    private func ask<Answer>(
+    private func askInTurn<Answer>(
         _ key: UInt64, _ call: () -> Result<Answer, WorkEnd>
     ) -> Result<Answer, WorkEnd> {
         let start = clock()
@@ -139,6 +152,15 @@ final class EventTrial: Sendable {
         guard isProven else { return nil }
         onFound()
         return .failure(.guilty)
+    }
+
+    private static func key(_ request: IngestRequest) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(request.method)
+        hasher.combine(request.path)
+        hasher.combine(request.query)
+        hasher.combine(request.body)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
     /// What an event is, however often it is sent.

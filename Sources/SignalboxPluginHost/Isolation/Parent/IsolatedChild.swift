@@ -9,6 +9,8 @@ final class IsolatedChild: Sendable {
     let flights = OpenFlights()
     private let errors: StandardError
     let bornNs = SystemClock.monotonicNs
+    /// It has answered a role call.
+    let hasWorked = Atomic(false)
     /// Why the gateway ended it; nil if it did not.
     private let verdict = Mutex<String?>(nil)
 
@@ -28,7 +30,7 @@ final class IsolatedChild: Sendable {
         let started = try RunnerProcess.start(command, plan: plan)
         process = started.process
         errors = StandardError(socket: started.errors, log: log)
-        peer = WirePeer(WireChannel(socket: started.socket))
+        peer = WirePeer(WireChannel(socket: started.socket, peerEnd: process.end))
         let isRead = SystemThread.isStarted("sbx-isolated") { [self] in
             var fault: WireFault?
             do throws(WireFault) {

@@ -201,7 +201,8 @@ extension IsolatedInstance {
             guard state.facts != nil, !state.isStopping else { return nil }
             let upMs = state.upSinceNs == 0 ? 0 : (now - state.upSinceNs) / 1_000_000
             state.upSinceNs = 0
-            return state.backOff.ended(afterMs: upMs)
+            return state.backOff.ended(
+                afterMs: upMs, hasWorked: child.hasWorked.load(ordering: .relaxed))
         }
         guard let waitMs else { return }
         services.log(

@@ -65,7 +65,9 @@ extension IsolatedInstance {
         switch child.peer.call(
             method, deadlineNs: deadline, onAnswer: onAnswer, isCovered: true, write)
         {
-        case .success(let frame): return .success(frame)
+        case .success(let frame):
+            child.hasWorked.store(true, ordering: .relaxed)
+            return .success(frame)
         case .failure(.tooLong): return .failure(.tooLong)
         case .failure(.closed): end = .down
         case .failure(.gone): end = .lost(isAlone: child.peer.lostCount <= 1)

@@ -11,11 +11,11 @@ extension IsolatedInstance {
         }
         let facts = try asked.get()
         var roles = PluginRoles()
-        if let paths = facts.paths {
-            roles.ingest = IsolatedIngest(self, paths: paths, limits: limits)
-        }
         let trial = EventTrial(
             waitMs: options.workMs, onFound: { [weak self] in self?.causeIsFound() })
+        if let paths = facts.paths {
+            roles.ingest = IsolatedIngest(self, trial, paths: paths, limits: limits)
+        }
         if facts.filters { roles.filter = IsolatedFilter(self, trial) }
         if facts.builds { roles.build = IsolatedBuilder(self, trial) }
         roles.sendHTTP = facts.sendHTTP.map {
@@ -39,9 +39,13 @@ final class IsolatedIngest: Ingesting {
     let paths: [IngestPath]
     private let instance: IsolatedInstance
     private let limits: Limits
+    private let trial: EventTrial
 
-    init(_ instance: IsolatedInstance, paths: [IngestPath], limits: Limits) {
+    init(
+        _ instance: IsolatedInstance, _ trial: EventTrial, paths: [IngestPath], limits: Limits
+    ) {
         self.instance = instance
+        self.trial = trial
         self.paths = paths
         self.limits = limits
     }
@@ -49,22 +53,25 @@ final class IsolatedIngest: Ingesting {
     var instanceName: String { instance.name }
 
     /// Hands a request to the plugin. A request lost with the process fails with kind `again`, so that its
-    /// source sends it again.
+    /// source sends it again, and with `lost` if it ends the process each time.
     func handle(_ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void) {
-        let child: IsolatedChild
-        switch instance.current() {
-        case .success(let current): child = current
-        case .failure(let end): return done(failed(end))
+        let worked = trial.ask(request) {
+            instance.current().flatMap { child in
+                instance.work(
+                    child, .ingest,
+                    onAnswer: { [self] frame in
+                        guard let frame else { return done(failed(.lost(isAlone: false))) }
+                        done(
+                            result(child) { () throws(WireFault) in
+                                try IngestResult(reading: frame)
+                            })
+                    }, { $0.put(request) }
+                ).map { (child, $0) }
+            }
         }
-        let worked = instance.work(
-            child, .ingest,
-            onAnswer: { [self] frame in
-                guard let frame else { return done(failed(.lost(isAlone: false))) }
-                done(result(child) { () throws(WireFault) in try IngestResult(reading: frame) })
-            }, { $0.put(request) })
         switch worked {
         case .failure(let end): done(failed(end))
-        case .success(let frame): take(frame, child, done)
+        case .success(let (child, frame)): take(frame, child, done)
         }
     }
 

@@ -47,9 +47,14 @@ struct BackOff: Sendable, Equatable {
     /// What ended the last processes will not end the next one.
     mutating func reset() { nextMs = firstMs }
 
-    /// Returns how long to wait, in milliseconds, after a process that was up for `upMs` has ended.
-    mutating func ended(afterMs upMs: UInt64) -> UInt64 {
+    /// The longest wait after a process that answered a call: what ended it was another one, and most work.
+    private static let workedMs: UInt64 = 500
+
+    /// Returns how long to wait, in milliseconds, after a process that was up for `upMs` has ended. `hasWorked`: it has answered
+    /// a call.
+    mutating func ended(afterMs upMs: UInt64, hasWorked: Bool = false) -> UInt64 {
         if upMs >= healthyMs { nextMs = firstMs }
+        if hasWorked { nextMs = min(nextMs, max(firstMs, Self.workedMs)) }
         let wait = min(nextMs, maxMs)
         nextMs = min(maxMs, max(1, wait) * 2)
         if firstMs == 0 { nextMs = 0 }

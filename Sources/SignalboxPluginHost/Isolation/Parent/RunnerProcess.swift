@@ -57,8 +57,11 @@ final class RunnerProcess: Sendable {
         sigfillset(&all)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &all)
+        // A group of its own, so that what it starts can be ended with it.
+        posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+            &attributes,
+            Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
         var argv: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         defer { for argument in argv { free(argument) } }
         var environment: [UnsafeMutablePointer<CChar>?] =
@@ -83,12 +86,15 @@ final class RunnerProcess: Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Kills it if it still runs.
+    /// Kills it if it still runs, with what it has started.
     func kill() {
-        fate.withLock { if case .running = $0 { Glibc.kill(pid, SIGKILL) } }
+        fate.withLock { if case .running = $0 { Glibc.kill(-pid, SIGKILL) } }
     }
 
-    /// Waits for its end, which is due now, and describes how it ended: "was ended by SIGSEGV
+    /// A descriptor that can be read once it has ended; -1: the system has none. The caller closes it.
+    var end: Int32 { linux_child_end(pid) }
+
+    /// Waits for its end, which is due now, ends what it has started, and describes how it ended: "was ended by SIGSEGV
     /// (Segmentation fault)".
     func reap() -> String {
         let deadline = SystemClock.monotonicNs + Self.endMs * 1_000_000
@@ -99,6 +105,7 @@ final class RunnerProcess: Sendable {
             let ended = fate.withLock { fate -> String? in
                 if case .ended(let how) = fate { return how }
                 var raw: Int32 = 0
+                _ = linux_kill_group_of_ended(pid)
                 let found = waitpid(pid, &raw, isLate ? 0 : WNOHANG)
                 guard found != 0, found == pid || errno != EINTR else { return nil }
                 // It may have been reaped elsewhere, for example because the program ignores SIGCHLD.

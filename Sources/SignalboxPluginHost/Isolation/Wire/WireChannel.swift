@@ -22,17 +22,22 @@ final class WireChannel: Sendable {
     private let socket: Int32
     /// Wakes the reading thread when there are kept bytes to send.
     private let bell: Int32
+    /// Can be read once the peer's process has ended; -1: not known.
+    private let peerEnd: Int32
     private let out = Gate(Out())
 
-    /// Takes ownership of a socket.
-    init(socket: Int32) {
+    /// Takes ownership of a socket, and of a descriptor that can be read once the peer's process has ended: its end of the
+    /// socket may stay open in a process that it has started.
+    init(socket: Int32, peerEnd: Int32 = -1) {
         self.socket = socket
+        self.peerEnd = peerEnd
         bell = linux_bell()
     }
 
     deinit {
         Glibc.close(socket)
         Glibc.close(bell)
+        if peerEnd >= 0 { Glibc.close(peerEnd) }
     }
 
     /// Closes the channel: the reading thread returns, and nothing more is sent.
@@ -84,8 +89,13 @@ final class WireChannel: Sendable {
         var used = 0
         var open: (frame: WireFrame, filled: Int)?
         var isDrained = true
+        var hasEnded = false
         while true {
-            if isDrained { wait() }
+            if isDrained {
+                // What it sent before is read first.
+                if hasEnded { return }
+                hasEnded = wait()
+            }
             let target = open.map { $0.frame.start + $0.filled } ?? chunk + used
             let room = open.map { $0.frame.count - $0.filled } ?? Self.chunkBytes - used
             let count = linux_receive_now(socket, target, room)
@@ -129,21 +139,23 @@ final class WireChannel: Sendable {
         return open
     }
 
-    /// Blocks until there is something to read, and sends kept bytes meanwhile.
-    private func wait() {
+    /// Blocks until there is something to read, and sends kept bytes meanwhile. Returns whether the peer's process has ended.
+    private func wait() -> Bool {
         while true {
             let hasMore = out.wait(for: { $0.keptCount > 0 })
             var entries = [
                 pollfd(fd: socket, events: Int16(POLLIN | (hasMore ? POLLOUT : 0)), revents: 0),
                 pollfd(fd: bell, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: peerEnd, events: Int16(POLLIN), revents: 0),
             ]
-            guard poll(&entries, 2, -1) > 0 else { continue }
+            guard poll(&entries, 3, -1) > 0 else { continue }
             if entries[1].revents != 0 {
                 var rung: UInt64 = 0
                 _ = Glibc.read(bell, &rung, 8)
             }
             if hasMore, entries[0].revents & Int16(POLLOUT) != 0 { sendOn() }
-            if entries[0].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { return }
+            if entries[2].revents != 0 { return true }
+            if entries[0].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { return false }
         }
     }
 
