@@ -1,7 +1,7 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// Finds the event that ends the process of a builder or filter, so that it does not hold up all others for ever.
+/// Finds the event that ends the process of a builder or filter, or the request that ends that of an ingest plugin, so that it does not hold up all others for ever.
 ///
 /// After a crash, those that were under way are suspects: each is asked about again while nothing else is. One that ends the
 /// process twice then is not asked about any more for ten minutes: its route fails on it, as if the plugin had
@@ -55,7 +55,7 @@ final class EventTrial: Sendable {
         ask(Self.key(event, route), call)
     }
 
-    /// The same for a request. Requests that may differ in more than their content, such as a signature's time, are the same.
+    /// The same for a request. Its headers do not count: a source may sign each attempt anew.
     func ask<Answer>(
         _ request: IngestRequest, _ call: () -> Result<Answer, WorkEnd>
     ) -> Result<Answer, WorkEnd> {
