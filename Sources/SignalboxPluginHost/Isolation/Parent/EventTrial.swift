@@ -1,7 +1,8 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// Finds the event that ends the process of a builder or filter, or the request that ends that of an ingest plugin, so that it does not hold up all others for ever.
+/// Finds the event that ends the process of a builder or filter, or the request that ends that of an ingest plugin, so that
+/// it does not hold up all others for ever.
 ///
 /// After a crash, those that were under way are suspects: each is asked about again while nothing else is. One that ends the
 /// process twice then is not asked about any more for ten minutes: its route fails on it, as if the plugin had
