@@ -53,6 +53,8 @@ public struct NewConfiguration: Sendable {
         for line in lines {
             for part in line.split(separator: "$").dropFirst() where part.hasPrefix("{") {
                 let name = part.dropFirst().prefix { $0 != "}" }
+                // One that has a default may be missing.
+                if name.contains(":-") { continue }
                 let words =
                     name.hasPrefix("env:")
                     ? "the environment variable \(name.dropFirst(4))"
