@@ -89,7 +89,8 @@ import Testing
         }
         // Nothing in a body says what to do: it would be meant otherwise.
         for (body, status) in [("", 200), (#"{"check":true}"#, 400), ("[[", 400), ("[]", 400)] {
-            let answer = try await AdminTests.ask(rig, "POST", "/reload", json + [token], body: body)
+            let answer = try await AdminTests.ask(
+                rig, "POST", "/reload", json + [token], body: body)
             #expect(answer.status == status, "\(body)")
         }
         #expect(try await AdminTests.ask(rig, "GET", "/reload", json + [token]).status == 405)
