@@ -329,7 +329,7 @@ struct DevicesService: Sendable {
     }
 
     /// Free of control characters, which logs and exports of the registry would take for their own.
-    private static func isPlain(_ text: String) -> Bool {
+    static func isPlain(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 

@@ -89,8 +89,8 @@ extension Device {
     }
 
     fileprivate var hasPlainNames: Bool {
-        for name in [app, platform, provider, user]
-        where name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return false }
-        return true
+        // Without an array: this is asked for each recipient.
+        DevicesService.isPlain(app) && DevicesService.isPlain(platform)
+            && DevicesService.isPlain(provider) && DevicesService.isPlain(user)
     }
 }
