@@ -63,8 +63,7 @@ enum Answer {
             outcome = Outcome(.retry, "server_error")
             outcome.retryAfterMs = retryAfterMs ?? 0
         default:
-            outcome = Outcome(
-                (300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
+            outcome = Outcome(unknownStatus: status)
             outcome.detail = "check org, mobile_app_id and api_token of config.client"
         }
         outcome.providerCode = UInt32(clamping: status)

@@ -151,10 +151,7 @@ struct Answer {
             return outcome
         case 429: return throttled("too_many_requests", retryAfterMs)
         case 500...599: return later(.retry, "server_error", max(10_000, retryAfterMs ?? 0))
-        default:
-            // A redirect is that of something in between, and no delivery's fault.
-            return Outcome(
-                (300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
+        default: return Outcome(unknownStatus: status)
         }
     }
 

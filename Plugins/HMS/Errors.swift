@@ -148,10 +148,7 @@ struct Answer {
             var outcome = Outcome(.rejected, "unknown_code")
             outcome.detail = "Huawei answered \(code)"
             return outcome
-        default:
-            // A redirect is that of something in between, and no delivery's fault.
-            return Outcome(
-                (300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
+        default: return Outcome(unknownStatus: status)
         }
     }
 

@@ -71,8 +71,7 @@ enum Answer {
         case 400 where isRemoval && code == 400_201, 404 where isRemoval:
             outcome = Outcome(.delivered, "already_gone")
         default:
-            outcome = Outcome(
-                (300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
+            outcome = Outcome(unknownStatus: status)
             outcome.detail = code.map { "error code \($0)" } ?? ""
         }
         outcome.providerCode = UInt32(clamping: status)

@@ -39,10 +39,7 @@ struct Answer {
             outcome.detail = "the push service answered \(status)"
             outcome.retryAfterMs = retryAfterMs ?? 0
             return outcome
-        default:
-            // A redirect is that of something in between, and no delivery's fault.
-            return Outcome(
-                (300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
+        default: return Outcome(unknownStatus: status)
         }
     }
 }

@@ -67,7 +67,7 @@ struct Answer {
             var outcome = Outcome(.retry, "server_error")
             outcome.retryAfterMs = retryAfterMs ?? 0
             return outcome
-        default: return Outcome(.rejected, "http_\(status / 100)xx")
+        default: return Outcome(unknownStatus: status)
         }
     }
 

@@ -38,9 +38,7 @@ enum Unregister {
         case 500...599:
             outcome = Outcome(.retry, "server_error")
             outcome.retryAfterMs = retryAfterMs ?? 0
-        default:
-            outcome = Outcome(
-                (300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
+        default: outcome = Outcome(unknownStatus: status)
         }
         outcome.providerCode = UInt32(clamping: status)
         return outcome

@@ -57,6 +57,13 @@ public struct Outcome: Sendable {
         self.reason = reason
     }
 
+    /// Makes the outcome for an HTTP status that the provider does not document, with the reason `http_3xx`, `http_4xx`, ....
+    ///
+    /// A redirect is that of something in between, and no delivery's fault, so it is tried again.
+    public init(unknownStatus status: Int) {
+        self.init((300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
+    }
+
     func write(item: UInt64, to out: UnsafeMutablePointer<sbx_outcome>, _ arena: Arena) {
         out.pointee.struct_size = UInt32(MemoryLayout<sbx_outcome>.size)
         out.pointee.kind = kind.rawValue

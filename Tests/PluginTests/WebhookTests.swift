@@ -213,7 +213,7 @@ import Testing
         (413, "", .rejected, "payload_too_large", false),
         (429, "", .throttled, "too_many_requests", true),
         (408, "", .retry, "timeout", false), (503, "", .retry, "server_error", false),
-        (302, "", .rejected, "http_3xx", false),
+        (302, "", .retry, "http_3xx", false),
     ])
     func `an answer becomes an outcome, of one device if the URL is its own`(
         status: UInt32, body: String, kind: Outcome.Kind, reason: String, isWide: Bool

@@ -343,6 +343,34 @@ import Testing
         await rig.end()
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `an outcome that a transport forgets holds up no other delivery after a crash`()
+        async throws
+    {
+        let rig = try await Crashing(once: true) { $0.trialMs = 20 }
+        let role = try #require(rig.roles.send)
+        let rooms = AsyncStream<Void>.makeStream()
+        role.whenRoom { rooms.continuation.yield() }
+        rig.instance.whenCredentialReady { rooms.continuation.yield() }
+        var turns = rooms.stream.makeAsyncIterator()
+        let carried = Mutex<Set<UInt64>>([])
+        let all = Roles.deliveries(["x-ABRT", "forget-1", "forget-2", "t-1", "t-2"])
+        func submit(_ deliveries: some Collection<Delivery>) throws -> Int {
+            try role.submit(app: "a", deliveries: Array(deliveries)) { new in
+                carried.withLock { $0.formUnion(new.filter { $0.kind == .delivered }.map(\.item)) }
+                rooms.continuation.yield()
+            }.get()
+        }
+        #expect(try submit(all.prefix(1)) == 1)
+        var left = all.dropFirst()
+        while carried.withLock({ $0.count }) < 2 {
+            await turns.next()
+            left = try left.dropFirst(submit(left))
+        }
+        #expect(carried.withLock { $0 } == [4, 5])
+        await rig.end()
+    }
+
     @Test(arguments: ["create", "start"])
     func `a first start that ends the process is a fault with a reason`(place: String) async throws
     {

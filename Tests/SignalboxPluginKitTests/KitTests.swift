@@ -50,6 +50,15 @@ import Testing
         #expect(services.faults == [])
     }
 
+    @Test(arguments: [(302, true, "http_3xx"), (204, false, "http_2xx"), (418, false, "http_4xx")])
+    func `of statuses that nobody documents a redirect alone is tried again`(
+        status: Int, isRetried: Bool, reason: String
+    ) {
+        let outcome = SignalboxPluginKit.Outcome(unknownStatus: status)
+        #expect(outcome.kind == (isRetried ? .retry : .rejected))
+        #expect(outcome.reason == reason)
+    }
+
     @Test func `a builder reads the event's time, key and source`() async throws {
         let (instance, _) = try await Rig.probe(services)
         let role = try #require(BuildRole(instance))

@@ -396,6 +396,7 @@ static void *carry(void *context) {
   for (size_t k = 0; k < p->n; k++) {
     const sbx_delivery *one = SBX_AT(sbx_delivery, p->d, k, p->stride);
     end(p->i->marker, one->device->token);
+    if (has(one->device->token, "forget")) continue;
     sbx_outcome o = {.struct_size = sizeof o, .kind = SBX_OUTCOME_DELIVERED, .item = one->id, .provider_id = one->device->token,
         .reason = STR("carried")};
     out->complete(p->i->host, &o, 1, sizeof o);

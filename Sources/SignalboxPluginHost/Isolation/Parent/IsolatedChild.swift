@@ -67,6 +67,7 @@ final class IsolatedChild: Sendable {
 /// Deliveries held by a plugin with its own transport, by flight.
 final class OpenFlights: Sendable {
     private struct Flight {
+        let begunNs = SystemClock.monotonicNs
         var open: Set<UInt64>
         var onOutcomes: @Sendable ([Outcome]) -> Void
     }
@@ -78,7 +79,10 @@ final class OpenFlights: Sendable {
 
     private let state = Mutex(State())
 
-    var isEmpty: Bool { state.withLock { $0.flights.isEmpty } }
+    /// When the youngest one began, in monotonic nanoseconds; nil: none is open.
+    var youngestNs: UInt64? {
+        state.withLock { state in state.flights.values.lazy.map(\.begunNs).max() }
+    }
 
     func begin(
         _ items: [UInt64], onOutcomes: @escaping @Sendable ([Outcome]) -> Void

@@ -229,10 +229,32 @@ extension IsolatedInstance {
         control?.wake(atNs: due)
     }
 
+    /// Tells the lanes at a monotonic time that there is room. Thread: any.
+    func callForMore(atNs ns: UInt64) {
+        state.update { $0.roomNs = ns }
+        control?.wake(atNs: ns)
+    }
+
     // MARK: Restarting
 
-    /// Restarts the process if it is due.
+    /// Does what is due.
     func tick() {
+        let hasRoom = state.update { state -> Bool in
+            guard let at = state.roomNs, at <= SystemClock.monotonicNs else { return false }
+            state.roomNs = nil
+            return true
+        }
+        if hasRoom { listeners.withLock { $0.room }() }
+        restart()
+        // A tick may have come for one of the two, and took the time of the other with it.
+        let laterNs = state.update { state in
+            state.isStopping ? nil : [state.roomNs, state.dueNs].compactMap { $0 }.min()
+        }
+        if let laterNs { control?.wake(atNs: laterNs) }
+    }
+
+    /// Restarts the process if it is due.
+    private func restart() {
         let isDue = state.update { state -> Bool in
             guard let due = state.dueNs, !state.isStopping, due <= SystemClock.monotonicNs else {
                 return false

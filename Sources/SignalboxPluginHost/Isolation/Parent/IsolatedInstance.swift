@@ -21,6 +21,8 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         var upSinceNs: UInt64 = 0
         /// When a new process is due, in monotonic nanoseconds; nil if none is.
         var dueNs: UInt64?
+        /// When the next delivery may be offered to its transport, in monotonic nanoseconds; nil if nobody waits for that.
+        var roomNs: UInt64?
         var backOff: BackOff
         /// Why the last attempt to start a new process failed; nil: there was none.
         var lastFault: String?

@@ -11,6 +11,9 @@ public struct IsolationOptions: Sendable {
     /// How long the answers of a batch may wait for a process that is restarting, in milliseconds;
     /// they block a worker meanwhile.
     public var patienceMs: UInt64 = 1_000
+    /// After a crash deliveries of a plugin's own transport are offered one at a time. How long the next waits for one that
+    /// got no outcome, in milliseconds.
+    public var trialMs: UInt64 = 2_000
     /// Wait before the first restart after a crash, in milliseconds; it doubles with each crash.
     public var waitFirstMs: UInt64 = 100
     /// Longest wait before a restart, in milliseconds.
