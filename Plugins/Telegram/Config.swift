@@ -4,7 +4,7 @@ import SignalboxPluginKit
 struct Config: Sendable {
     static let schema = """
         {
-          "type": "object", "family": "telegram", "required": ["bot_token"],
+          "type": "object", "family": "telegram", "addresses": {}, "required": ["bot_token"],
           "properties": {
             "bot_token": {
               "type": "string", "format": "secret", "minLength": 1,

@@ -17,17 +17,33 @@ public struct PluginTool: Sendable {
 
     private let searchPath: PluginSearchPath
     private let command: [String]
+    private let confinement: Confinement
 
-    /// `command` runs this program so that it calls `describe` with its last argument.
-    public init(folders: [String], options: GatewayOptions, command: [String]) {
+    /// `command` runs this program so that it calls `describe` with its last argument. A library's code runs in a sandbox,
+    /// since who looks at one may not trust it yet; `isTrusted`: it has all rights of the caller.
+    public init(
+        folders: [String], options: GatewayOptions, command: [String], isTrusted: Bool = false
+    ) {
         searchPath = PluginSearchPath(folders: folders + options.searchPath.folders)
         self.command = command
+        confinement = isTrusted ? .process : .sandbox
+    }
+
+    private func look(at file: String) -> Result<PluginDescriptor, LoadFault> {
+        PluginInspector.inspect(file, command: command, confinement: confinement).mapError {
+            fault in
+            guard fault.code == "plugin-no-sandbox" else { return fault }
+            return LoadFault(
+                fault.code,
+                "\(file): it is looked at in a sandbox, which this kernel or container does not offer; add --trust "
+                    + "if you trust it")
+        }
     }
 
     /// Every library in the plugin folders that is a plugin.
     public func list() -> [Finding] {
         searchPath.candidates.compactMap { file in
-            let found = PluginInspector.inspect(file, command: command)
+            let found = look(at: file)
             if case .failure(let fault) = found, fault.code == "plugin-no-entry" { return nil }
             return Self.finding(file, found)
         }
@@ -38,7 +54,7 @@ public struct PluginTool: Sendable {
         do throws(LoadFault) {
             let isPath = library.contains("/") || library.hasSuffix(".so")
             let file = isPath ? library : try searchPath.resolve(library, relativeTo: ".")
-            let found = PluginInspector.inspect(file, command: command)
+            let found = look(at: file)
             return Self.finding(file, found, sha256: FileDigest.sha256(of: file))
         } catch {
             return Self.finding(library, .failure(error))
@@ -49,7 +65,7 @@ public struct PluginTool: Sendable {
     public func schema() -> String {
         var schema = EditorSchema()
         for file in searchPath.candidates {
-            guard case .success(let plugin) = PluginInspector.inspect(file, command: command)
+            guard case .success(let plugin) = look(at: file)
             else { continue }
             let name = file.split(separator: "/").last.map(String.init) ?? file
             schema.add(

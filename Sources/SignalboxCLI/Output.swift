@@ -29,10 +29,12 @@ enum Exit {
     }
 }
 
-/// Prints lines for people.
+/// Prints lines for people. Nothing in them steers the terminal.
 enum Output {
-    static func line(_ text: String) { write(text, to: STDOUT_FILENO) }
-    static func error(_ text: String) { write(text, to: STDERR_FILENO) }
+    static func line(_ text: String) { write(PlainText.lines(text), to: STDOUT_FILENO) }
+    static func error(_ text: String) { write(PlainText.lines(text), to: STDERR_FILENO) }
+    /// What redraws a terminal.
+    static func screen(_ text: String) { write(text, to: STDOUT_FILENO) }
 
     private static func write(_ text: String, to descriptor: Int32) {
         let bytes = Array((text + "\n").utf8)

@@ -29,10 +29,13 @@ struct PluginsCommand: AsyncParsableCommand {
         @Flag(help: "One line of JSON per plugin.")
         var json = false
 
+        @Flag(help: "Loads them with all your rights, without a sandbox.")
+        var trust = false
+
         func run() async throws {
             let tool = PluginTool(
                 folders: pluginFolder, options: GatewayOptions(configPath: ""),
-                command: PluginsCommand.inspection)
+                command: PluginsCommand.inspection, isTrusted: trust)
             let findings = tool.list()
             for finding in findings {
                 if json {
@@ -49,7 +52,7 @@ struct PluginsCommand: AsyncParsableCommand {
     struct InspectCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "inspect",
-            abstract: "Loads one plugin in a child process and prints what it declares.")
+            abstract: "Loads one plugin in a sandbox and prints what it declares.")
 
         @Argument(help: "A file, or a name as in library:.")
         var library: String
@@ -60,10 +63,13 @@ struct PluginsCommand: AsyncParsableCommand {
         @Flag(help: "JSON, with the config's schema.")
         var json = false
 
+        @Flag(help: "Loads it with all your rights, without a sandbox.")
+        var trust = false
+
         func run() async throws {
             let tool = PluginTool(
                 folders: pluginFolder, options: GatewayOptions(configPath: ""),
-                command: PluginsCommand.inspection)
+                command: PluginsCommand.inspection, isTrusted: trust)
             let finding = tool.inspect(library)
             if json {
                 Output.line(finding.json)

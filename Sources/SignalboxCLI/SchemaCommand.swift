@@ -15,10 +15,13 @@ struct SchemaCommand: AsyncParsableCommand {
     @Option(help: "A folder with plugins; repeatable.")
     var pluginFolder: [String] = []
 
+    @Flag(help: "Loads the plugins with all your rights, without a sandbox.")
+    var trust = false
+
     func run() async throws {
         let tool = PluginTool(
             folders: pluginFolder, options: GatewayOptions(configPath: ""),
-            command: PluginsCommand.inspection)
+            command: PluginsCommand.inspection, isTrusted: trust)
         Output.line(tool.schema())
     }
 }

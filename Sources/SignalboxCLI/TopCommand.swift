@@ -52,7 +52,7 @@ struct TopCommand: AsyncParsableCommand {
     private func show(_ lines: [String], clears: Bool) {
         // Home, each line to its end, then the rest of the screen: nothing flickers.
         let end = clears ? "\u{1B}[K\n" : "\n"
-        let text = lines.joined(separator: end)
-        Output.line(clears ? "\u{1B}[H\(text)\u{1B}[K\u{1B}[J" : text)
+        let text = lines.map(PlainText.lines).joined(separator: end)
+        Output.screen(clears ? "\u{1B}[H\(text)\u{1B}[K\u{1B}[J" : text)
     }
 }

@@ -76,7 +76,12 @@ public final class Gauges: MetricFamily {
         var new: [LabelValues: Double] = [:]
         for (labels, value) in rows {
             func label(_ index: Int) -> String { index < labels.count ? labels[index] : "" }
-            new[LabelValues(label(0), label(1), label(2), label(3)).bounded] = value
+            let key = LabelValues(label(0), label(1), label(2), label(3)).bounded
+            if new.count < SeriesTable<Double>.seriesMax || new[key] != nil {
+                new[key] = value
+            } else {
+                new[.other, default: 0] += value
+            }
         }
         table.replaceAll(new)
     }

@@ -28,11 +28,28 @@ final class StoreFiles: Sendable {
                 "another gateway uses the data folder \(folder); give each its own gateway.data")
         }
         do throws(StoreError) {
+            try Self.requireWhole(path)
             try makePrivate(folder)
         } catch {
             unlock()
             throw error
         }
+    }
+
+    /// Without its database a write-ahead log says nothing, and SQLite would remove it without a word, and with it what
+    /// was stored last.
+    static func requireWhole(_ path: String) throws(StoreError) {
+        func bytes(_ file: String) -> Int? {
+            var facts = stat()
+            return stat(file, &facts) == 0 ? Int(facts.st_size) : nil
+        }
+        let database = bytes(path)
+        guard database ?? 0 == 0, let log = bytes("\(path)-wal"), log > 0 else { return }
+        throw StoreError(
+            "store-damaged",
+            "\(path) is \(database == nil ? "missing" : "empty"), and its -wal file beside it has \(log) bytes: put "
+                + "the database back from where it was moved or from a copy, or move the -wal file away to start anew"
+        )
     }
 
     /// Tokens and message texts stay private, whatever the umask and the folder's mode are.

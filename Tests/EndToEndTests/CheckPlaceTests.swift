@@ -139,6 +139,21 @@ import Testing
         #expect(try await place.warnings() == [])
     }
 
+    @Test func `gateway.yaml is named, too, if a secret is written in it`() async throws {
+        let place = try Place()
+        let text = try String(contentsOfFile: place.file, encoding: .utf8)
+        try text.replacing(
+            "admin: false", with: "admin: false\n  admin_token: abcdefghijklmnopqrst"
+        )
+        .write(toFile: place.file, atomically: true, encoding: .utf8)
+        chmod(place.file, 0o640)
+        #expect(try await place.warnings() == [])
+        chmod(place.file, 0o644)
+        let words =
+            "gateway.yaml has a secret written in it, and is readable by everybody (mode 0644): chmod o-r gateway.yaml"
+        #expect(try await place.warnings() == ["gateway.yaml:1:1: secret-readable: \(words)"])
+    }
+
     @Test func `what a variable adds to a path is not shown`() async throws {
         let place = try Place()
         chmod(place.folder + "/tls.key", 0o606)

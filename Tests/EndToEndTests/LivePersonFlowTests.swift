@@ -360,7 +360,30 @@ final class BrandLogin: Sendable {
 
     @Test func `a user reaches no devices of others`() async throws {
         let login = try await BrandLogin.start()
-        let rig = try await Self.rig(login)
+        // What a platform is called says nothing: its sender does.
+        let rig = try await Self.rig(login) { yaml in
+            yaml.replacing(
+                "\nplugins:\n",
+                with: """
+
+                    plugins:
+                      chat:
+                        library: Webhook
+                        config: { url: "https://127.0.0.1:9/{{ token }}", format: slack }
+                      service:
+                        library: Webhook
+                        config: { url: "https://127.0.0.1:9/{{ token }}" }
+
+                    """
+            ).replacing(
+                "\nroutes:\n",
+                with: """
+
+                    routes:
+                      - { name: wide, from: liveperson, send: { Letter: chat, own: service } }
+
+                    """)
+        }
         let (kim, eve) = (
             try BrandLogin.token(login.ec, "ES256", user: "kim"),
             try BrandLogin.token(login.ec, "ES256", user: "eve")
@@ -380,6 +403,10 @@ final class BrandLogin: Sendable {
             ("POST", "/v1/devices", Self.device("ceo@company.example", "email")),
             ("POST", "/v1/devices", Self.device("named_user:ceo", "android")),
             ("POST", "/v1/devices", Self.device("channel:abc", "ios")),
+            ("POST", "/v1/devices", Self.device("T/B/1", "letter")),
+            ("POST", "/v1/devices", Self.device("T/B/1", "LETTER")),
+            // Its source would be told that this one is dead.
+            ("POST", "/v1/devices", #"{"token":"t9","platform":"ios","source_token":"t1"}"#),
         ] {
             let (status, _, _) = try await rig.call(
                 method, path, body, headers: Self.bearer(eve))
@@ -389,6 +416,14 @@ final class BrandLogin: Sendable {
             "GET", "/v1/devices", headers: Self.bearer(kim))
         #expect(status == 200)
         #expect(list["devices"]?[0]?["token"]?.string == "t1")
+        for body in [
+            Self.device("mine", "own"),
+            #"{"token":"0a1b","platform":"ios","source_token":"<0A1B>"}"#,
+        ] {
+            let (status, _, _) = try await rig.call(
+                "POST", "/v1/devices", body, headers: Self.bearer(eve))
+            #expect(status == 200, "\(body)")
+        }
         for body in [#"{"badge":0}"#, #"{"token":"t1","badge":3}"#] {
             let (status, answer, _) = try await rig.call(
                 "PUT", "/v1/devices/badge", body, headers: Self.bearer(kim))

@@ -263,6 +263,40 @@ import Testing
         #expect(none.text.contains("plugin-not-found"))
     }
 
+    @Test func `a plugin that is looked at may do nothing, unless it is trusted`() async throws {
+        let mark = Workshop.place().path
+        let hostile = try await PluginRig.compile(
+            """
+            #include <fcntl.h>
+            __attribute__((constructor)) static void begin(void) { open("\(mark)", O_CREAT | O_WRONLY, 0600); }
+            """)
+        let folder = URL(filePath: hostile).deletingLastPathComponent().path
+        for command in [
+            ["plugins", "inspect", hostile], ["plugins", "list", "--plugin-folder", folder],
+            ["schema", "--plugin-folder", folder],
+        ] {
+            _ = try await Self.run(command)
+            #expect(!FileManager.default.fileExists(atPath: mark), "\(command)")
+        }
+        _ = try await Self.run(["plugins", "inspect", hostile, "--trust"])
+        #expect(FileManager.default.fileExists(atPath: mark))
+    }
+
+    @Test func `words of a plugin steer no terminal`() async throws {
+        let rude = try await PluginRig.compile(
+            """
+            #include <signalbox/plugin.h>
+            #include <string.h>
+            const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *h, sbx_error *e) {
+              (void)h;
+              strcpy(e->message, "no \\x1b[31mthanks");
+              return 0;
+            }
+            """)
+        let ended = try await Self.run(["plugins", "inspect", rude])
+        #expect(ended.text.contains(#"no \u001b[31mthanks"#), "\(ended.text)")
+    }
+
     @Test func `simulate prints absolute paths, and ends without waiting for its clients`()
         async throws
     {

@@ -85,6 +85,14 @@ import Testing
         #expect(MetricPage([counters]).text.contains("a_total{x=\"other\"} 4\n"))
     }
 
+    @Test func `gauges that are set together are as many as a metric may have`() {
+        let gauges = Gauges("a", "As.", ["x"])
+        gauges.setAll((0..<10_005).map { (["\($0)"], 1) })
+        let text = MetricPage([gauges]).text
+        #expect(text.contains("a{x=\"7\"} 1\n") && text.contains("a{x=\"other\"} 5\n"))
+        #expect(text.split(separator: "\n").count == 10_003)
+    }
+
     @Test func `a gauge that is set anew forgets what is gone`() {
         let gauges = Gauges("a", "As.", ["x", "y"])
         gauges.setAll([(["1", "2"], 1), (["2", "2"], 0.5)])

@@ -40,6 +40,17 @@ import Testing
         #expect(!suspects.isOn(nowMs: 16))
     }
 
+    @Test func `after others an item proves to be the cause at its fourth crash`() {
+        var suspects = Suspects()
+        func crashed(isFirst: Bool) -> Bool {
+            suspects.crashed([1], isAlone: true, isFirst: isFirst, nowMs: 0)
+        }
+        let after = (1...4).map { _ in crashed(isFirst: false) }
+        #expect(after == [false, false, false, true])
+        let mixed = [crashed(isFirst: false), crashed(isFirst: true), crashed(isFirst: false)]
+        #expect(mixed == [false, false, true])
+    }
+
     @Test func `suspicion ends by itself`() {
         var suspects = Suspects()
         _ = suspects.crashed([1, 2], isAlone: true, nowMs: 0)

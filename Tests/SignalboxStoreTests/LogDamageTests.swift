@@ -56,6 +56,23 @@ import Testing
         await rig.store.close()
     }
 
+    @Test(arguments: [true, false])
+    func `a log without its database is not taken for a new store`(isEmpty: Bool) async throws {
+        let folder = try await Self.folder(commits: 5) { _ in }
+        let (path, log) = ("\(folder)/signalbox.sqlite", "\(folder)/signalbox.sqlite-wal")
+        let before = try Data(contentsOf: URL(filePath: log))
+        try FileManager.default.removeItem(atPath: path)
+        if isEmpty { try Data().write(to: URL(filePath: path)) }
+        #expect(SQLiteContents.startFault(folder: folder)?.code == "store-damaged")
+        let fault = #expect(throws: StoreError.self) { _ = try StoreTests.Rig(folder: folder) }
+        #expect(fault?.code == "store-damaged")
+        #expect(fault?.message.contains(isEmpty ? "is empty" : "is missing") == true)
+        #expect(try Data(contentsOf: URL(filePath: log)) == before)
+        try FileManager.default.removeItem(atPath: log)
+        let rig = try StoreTests.Rig(folder: folder)
+        await rig.store.close()
+    }
+
     @Test func `a damaged header hides the whole log`() async throws {
         let folder = try await Self.folder(commits: 5) { $0[17] ^= 0xFF }
         #expect(LogDamage.find(database: "\(folder)/signalbox.sqlite")?.commits == 5)

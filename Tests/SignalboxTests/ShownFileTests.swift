@@ -39,6 +39,12 @@ import Testing
             lines(text) == ["version: 1", "gateway:", shown, "# the routes", "routes: []"])
     }
 
+    @Test func `a path of a plugin may be its secret`() {
+        let text =
+            "version: 1\nplugins:\n  z:\n    library: Zendesk\n    config:\n      path: /in/s3cret\n"
+        #expect(lines(text).last == "      path: ••••••")
+    }
+
     @Test func `a secret of many lines is masked in all of them`() {
         let text = """
             version: 1

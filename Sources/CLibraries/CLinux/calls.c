@@ -23,12 +23,11 @@ int linux_socket_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_STREAM | SO
 
 int linux_child_end(int pid) { return (int)syscall(434 /* pidfd_open */, pid, 0); }
 
-int linux_kill_group_of_ended(int pid) {
+void linux_kill_group_of_ended(int pid) {
   siginfo_t info = {.si_pid = 0};
-  if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != pid) return 0;
+  if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != pid) return;
   /* Until it is waited for, no other group can have its number. */
   (void)kill(-pid, SIGKILL);
-  return 1;
 }
 
 int linux_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

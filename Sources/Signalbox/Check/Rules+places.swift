@@ -21,7 +21,7 @@ extension CheckRule {
         },
         CheckRule(.machineWarning, "secret-readable") { subject in
             var seen: Set<String> = []
-            return subject.config.files.compactMap { file in
+            let files = subject.config.files.compactMap { file -> Finding? in
                 let path = absolute(file.path)
                 guard !file.isPublic, let mode = FilePlace.openMode(of: path),
                     seen.insert(path).inserted
@@ -31,6 +31,18 @@ extension CheckRule {
                     file.position,
                     "\(shown) is readable by everybody (mode \(mode)): chmod o-r \(shown)")
             }
+            let config = subject.config.file
+            guard !config.isEmpty, subject.holdsSecret,
+                let mode = FilePlace.openMode(of: absolute(config))
+            else {
+                return files
+            }
+            return files + [
+                Finding(
+                    subject.config.start,
+                    "\(config) has a secret written in it, and is readable by everybody (mode \(mode)): chmod o-r "
+                        + config)
+            ]
         },
     ]
 
@@ -93,6 +105,15 @@ extension CheckSubject {
             CheckRule.Trusted(
                 path: CheckRule.absolute($0.path), written: $0.written, position: $0.position)
         }.filter { FilePlace.facts(of: $0.path) != nil }
+    }
+
+    /// Whether a secret is written in gateway.yaml itself.
+    fileprivate var holdsSecret: Bool {
+        let secrets =
+            plugins.flatMap { $0.config.secrets.values.map(\.bytes) }
+            + config.deviceClients.map { Array($0.token.utf8) }
+            + [Array((config.gateway.adminToken ?? "").utf8)]
+        return secrets.contains { $0.count >= 8 && !config.text.ranges(of: $0).isEmpty }
     }
 
     /// The user that the gateway runs as. Root may check the configuration of a gateway that runs as another user, to

@@ -226,12 +226,22 @@ struct DevicesService: Sendable {
             throw Refusal(detail: "\"token\" \(fault)")
         }
         if caller.user != nil,
-            DeviceToken.isAudience(device.token, platform: device.platform)
+            access.addressed.contains(device.platform)
+                || DeviceToken.isAudience(device.token, platform: device.platform)
         {
             throw Refusal(
                 status: 403,
                 detail:
                     "\"token\" addresses more than a device of this user: a client may register it")
+        }
+        if caller.user != nil, !device.sourceToken.isEmpty,
+            !DeviceToken.isSame(device.token, named: device.sourceToken)
+        {
+            throw Refusal(
+                status: 403,
+                detail:
+                    "\"source_token\" is another device's token to its source: a client may give it"
+            )
         }
         device.attributes = try attributes(json)
         let isUnique = try flag(json, "unique", otherwise: true)

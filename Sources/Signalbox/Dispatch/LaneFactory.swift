@@ -76,14 +76,14 @@ struct LaneFactory: Sendable {
     private func lane(_ key: LaneKey, _ number: Int, _ table: LaneTable) async throws -> Lane {
         // A new lane has seen no outage: its connection, key or settings may be new.
         defer { context.store.hasten(key) }
-        // Shown as 0 from here on.
-        _ = context.metrics.leasesLost[key.name, key.app]
         let make: (LaneSink) throws -> any LaneCarrier
         do {
             make = try await carrier(key)
         } catch let fault as PluginFault where [.notFound, .unsupported].contains(fault.kind) {
             throw UnknownApp("\(fault)")
         }
+        // Shown as 0 from here on.
+        _ = context.metrics.leasesLost[key.name, key.app]
         return try Lane(
             key, number: number,
             rules: { traits in

@@ -18,6 +18,12 @@ struct CheckedPlugin: Sendable {
     var providerPushes: [String] {
         facts.providerPushes.filter { settings.config?[$0.key] != nil }.flatMap(\.types)
     }
+    /// Its tokens name people, chats or rooms.
+    var hasAddresses: Bool {
+        facts.addresses?.allSatisfy { rule in
+            config.json[rule.key]?.string.map(rule.values.contains) ?? false
+        } ?? false
+    }
     /// Whether the plugin takes events in by itself.
     var isSource: Bool { library.descriptor.roles.contains("sbx.role.source/1") }
     /// Whether events may be from it: by webhooks, or by itself.

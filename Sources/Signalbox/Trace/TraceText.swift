@@ -127,5 +127,8 @@ struct TraceText {
 }
 
 extension JSONValue {
-    fileprivate func text(_ key: String) -> String { self[key]?.string ?? "" }
+    /// Of one line: much of a trace is from outside.
+    fileprivate func text(_ key: String) -> String {
+        PlainText.line(self[key]?.string ?? "")
+    }
 }

@@ -8,11 +8,16 @@ public enum PluginInspector {
 
     /// What a library says about itself, found by running `command` with the file as last argument.
     ///
-    /// The command must call `describe`. Blocks for at most `timeoutMs`.
+    /// The command must call `describe`. Its process is confined as said. Blocks for at most `timeoutMs`.
     public static func inspect(
-        _ file: String, command: [String], timeoutMs: UInt64 = 10_000
+        _ file: String, command: [String], confinement: Confinement = .process,
+        timeoutMs: UInt64 = 10_000
     ) -> Result<PluginDescriptor, LoadFault> {
-        look(at: file, command: command, timeoutMs: timeoutMs).map(\.descriptor)
+        var plan = ConfinementPlan()
+        plan.confinement = confinement
+        plan.library = PluginSearchPath.absolute(file) ?? file
+        return look(at: file, command: command, plan: plan, timeoutMs: timeoutMs)
+            .map(\.descriptor)
     }
 
     /// Like `inspect`, with the schemas of the options in routes, by role.

@@ -8,7 +8,7 @@ public struct LoadFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// Names the file and the reason.
     public let message: String
 
-    init(_ code: String, _ message: String) {
+    package init(_ code: String, _ message: String) {
         self.code = code
         self.message = message
     }

@@ -9,7 +9,9 @@ extension ConfigSchema {
         "maxLength", "pattern", "minimum", "maximum", "default",
     ]
     /// Keywords of the root that JSON Schema does not have.
-    package static let rootKeywords = ["providerPushes", "emits", "family", "payloadLimits"]
+    package static let rootKeywords = [
+        "providerPushes", "emits", "family", "payloadLimits", "addresses",
+    ]
 
     /// Reads a schema.
     public static func parse(_ text: String) throws(SchemaFault) -> ConfigSchema {
@@ -33,6 +35,9 @@ extension ConfigSchema {
         }
         if case .object(let members) = json["emits"] {
             facts.emits = members.map { ($0.key, texts($0.value)) }
+        }
+        if case .object(let members) = json["addresses"] {
+            facts.addresses = members.map { ($0.key, texts($0.value)) }
         }
         facts.family = json["family"]?.string
         facts.payloadLimits = elements(json["payloadLimits"]).compactMap { PayloadBound($0) }

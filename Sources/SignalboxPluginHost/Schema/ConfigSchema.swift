@@ -68,6 +68,9 @@ public struct PluginFacts: Sendable {
     public internal(set) var emits: [(type: String, fields: [String])]?
     /// The family of `overrides` that is merged into its payloads; nil: it does not say.
     public internal(set) var family: String?
+    /// Its tokens name people, chats or rooms, and no installed apps, if the config has one of the values under each key; nil:
+    /// they do not.
+    public internal(set) var addresses: [(key: String, values: [String])]?
     /// How large the provider lets requests be, for tools that show requests; the first that applies counts.
     public internal(set) var payloadLimits: [PayloadBound] = []
 

@@ -35,6 +35,7 @@ extension SQLiteContents {
     /// Looks also while a gateway uses the folder, and changes nothing.
     public static func startFault(folder: String) -> StoreError? {
         let path = "\(folder)/signalbox.sqlite"
+        do throws(StoreError) { try StoreFiles.requireWhole(path) } catch { return error }
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         do {
             var configuration = Configuration()

@@ -34,6 +34,7 @@ public final class SQLiteContents: StoreContents {
 
     static func require(_ folder: String) throws(StoreError) {
         let file = "\(folder)/signalbox.sqlite"
+        try StoreFiles.requireWhole(file)
         guard FileManager.default.fileExists(atPath: file) else {
             throw StoreError(
                 "store-missing",

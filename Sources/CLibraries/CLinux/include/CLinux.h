@@ -18,8 +18,8 @@ int linux_spawn_close_from(void *actions, int first);
 int linux_socket_pair(int ends[2]);
 /* A descriptor that poll() says can be read once this child has ended; -1: the system has none. */
 int linux_child_end(int pid);
-/* Kills a child that has ended, but was not waited for, with all of its process group; 0: it still runs. */
-int linux_kill_group_of_ended(int pid);
+/* Kills what is left of the process group of a child that has ended, but was not waited for; nothing, while it runs. */
+void linux_kill_group_of_ended(int pid);
 /* A counter that poll() can wait for. */
 int linux_bell(void);
 /* A file in memory that programs started later do not inherit, and that can be sealed. */

@@ -75,6 +75,7 @@ final class OpenFlights: Sendable {
     private struct State {
         var last: UInt64 = 0
         var flights: [UInt64: Flight] = [:]
+        var hasSettled = false
     }
 
     private let state = Mutex(State())
@@ -83,6 +84,9 @@ final class OpenFlights: Sendable {
     var youngestNs: UInt64? {
         state.withLock { state in state.flights.values.lazy.map(\.begunNs).max() }
     }
+
+    /// Whether a delivery has had its outcome.
+    var hasSettled: Bool { state.withLock { $0.hasSettled } }
 
     func begin(
         _ items: [UInt64], onOutcomes: @escaping @Sendable ([Outcome]) -> Void
@@ -112,6 +116,7 @@ final class OpenFlights: Sendable {
                 state.flights[flight]?.open.remove($0.item) != nil
             }
             if state.flights[flight]?.open.isEmpty == true { state.flights[flight] = nil }
+            if !sound.isEmpty { state.hasSettled = true }
             return (sound, tell)
         }
         if !sound.isEmpty { tell?(sound) }

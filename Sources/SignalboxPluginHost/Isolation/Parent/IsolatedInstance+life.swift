@@ -183,10 +183,11 @@ extension IsolatedInstance {
     /// All calls that waited for the process have been told of its end. Thread: the reading thread.
     private func hasEnded(_ child: IsolatedChild, _ fault: WireFault?) {
         if let fault { _ = malformed(child, nil, fault) }
+        let isFirst = !child.flights.hasSettled
         let flights = child.flights.end()
         // The code that stops the process also reaps it.
         guard !state.update({ $0.isStopping }) else { return }
-        giveBack(flights, lostCalls: child.peer.lostCount)
+        giveBack(flights, isFirst: isFirst, lostCalls: child.peer.lostCount)
         control?.run { [weak self] in self?.bury(child) }
     }
 

@@ -170,13 +170,15 @@ extension IsolatedInstance {
     /// Settles deliveries that the plugin's own transport held when its process ended: whether they
     /// arrived is unknown.
     func giveBack(
-        _ flights: [(items: [UInt64], tell: @Sendable ([Outcome]) -> Void)], lostCalls: Int
+        _ flights: [(items: [UInt64], tell: @Sendable ([Outcome]) -> Void)], isFirst: Bool,
+        lostCalls: Int
     ) {
         let items = flights.flatMap(\.items)
         guard !items.isEmpty else { return }
         let isProven = sending.withLock {
             $0.crashed(
-                items, isAlone: lostCalls <= 1, nowMs: SystemClock.monotonicNs / 1_000_000)
+                items, isAlone: lostCalls <= 1, isFirst: isFirst,
+                nowMs: SystemClock.monotonicNs / 1_000_000)
         }
         for flight in flights {
             flight.tell(flight.items.map { LostCall.outcome($0, isProven: isProven) })

@@ -105,7 +105,7 @@ final class RunnerProcess: Sendable {
             let ended = fate.withLock { fate -> String? in
                 if case .ended(let how) = fate { return how }
                 var raw: Int32 = 0
-                _ = linux_kill_group_of_ended(pid)
+                linux_kill_group_of_ended(pid)
                 let found = waitpid(pid, &raw, isLate ? 0 : WNOHANG)
                 guard found != 0, found == pid || errno != EINTR else { return nil }
                 // It may have been reaped elsewhere, for example because the program ignores SIGCHLD.

@@ -3,8 +3,9 @@
 ///
 /// A value type: the time is passed in.
 struct Suspects: Sendable {
-    /// An item is the cause after this many crashes with nothing else under way.
-    static let provenAt = 2
+    /// An item is the cause after two crashes of processes that had nothing else to do before or with it, or four of
+    /// processes that had done others: one that ends after so many items, whatever they are, ends on any of them.
+    private static let provenAt = 4
     private static let countMax = 8_192
     private static let trialMs: UInt64 = 600_000
 
@@ -19,9 +20,11 @@ struct Suspects: Sendable {
         isOn(nowMs: nowMs) && crashes[item] != nil
     }
 
-    /// The process ended while these were under way, and nothing else if `isAlone`. Returns whether a
-    /// single item is now proven to be the cause.
-    mutating func crashed(_ items: [UInt64], isAlone: Bool, nowMs: UInt64) -> Bool {
+    /// The process ended while these were under way, and nothing else if `isAlone`; `isFirst`: it had ended no other before.
+    /// Returns whether a single item is now proven to be the cause.
+    mutating func crashed(
+        _ items: [UInt64], isAlone: Bool, isFirst: Bool = true, nowMs: UInt64
+    ) -> Bool {
         // After the trial period, or if there are too many, all suspects are forgotten.
         if nowMs >= untilMs || crashes.count + items.count > Self.countMax { crashes = [:] }
         untilMs = nowMs + Self.trialMs
@@ -29,7 +32,7 @@ struct Suspects: Sendable {
             for item in items where crashes[item] == nil { crashes[item] = 0 }
             return false
         }
-        let count = (crashes[item] ?? 0) + 1
+        let count = (crashes[item] ?? 0) + (isFirst ? 2 : 1)
         crashes[item] = count < Self.provenAt ? count : nil
         return count >= Self.provenAt
     }
