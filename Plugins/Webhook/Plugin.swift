@@ -1,5 +1,6 @@
 public import CSignalbox
 import SignalboxPluginKit
+import Synchronization
 
 /// Posts notifications to a URL: a customer's own service, a chat.
 final class Webhook: SendHTTPPlugin {
@@ -10,6 +11,7 @@ final class Webhook: SendHTTPPlugin {
 
     private let host: Host
     private let config: Config
+    private let deaths = Mutex(Deaths())
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
@@ -98,8 +100,8 @@ final class Webhook: SendHTTPPlugin {
             let answer = Answer(
                 status: response.status, body: response.body,
                 json: try? host.parse(response.body), isPersonal: isPersonal)
-            try sink.settle(
-                response.items, answer.outcome(retryAfterMs: host.retryAfterMs(response)))
+            let outcome = answer.outcome(retryAfterMs: host.retryAfterMs(response))
+            try sink.settle(response.items, deaths.withLock { $0.believed(outcome) })
         }
     }
 }

@@ -253,11 +253,12 @@ import Testing
         #expect(rig.state.hold == nil)
     }
 
-    @Test func `an outage uses up no attempt`() {
+    @Test(arguments: [503, 302] as [UInt32])
+    func `an outage uses up no attempt, nor does a redirect`(code: UInt32) {
         var rig = LaneStateRig()
         rig.submit(1...1)
         _ = rig.run()
-        guard case .retry(_, let isFree) = rig.take([1], .retry, code: 503).kinds[1] else {
+        guard case .retry(_, let isFree) = rig.take([1], .retry, code: code).kinds[1] else {
             return #expect(Bool(false))
         }
         #expect(isFree)

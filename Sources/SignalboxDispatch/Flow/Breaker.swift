@@ -161,7 +161,7 @@ extension Breaker {
             return outcome.scope == .item && isFirst
                 ? .silent : .closed(.misconfigured, hintMs: outcome.retryAfterMs)
         case .retry:
-            if outcome.providerCode >= 500 || outcome.scope != .item {
+            if outcome.isProvidersFault {
                 return .failure(weight: 1, hintMs: outcome.retryAfterMs)
             }
             switch TransportFault(rawValue: outcome.reason) {
@@ -175,5 +175,13 @@ extension Breaker {
                 return .failure(weight: 1, hintMs: 0)
             }
         }
+    }
+}
+
+extension Outcome {
+    /// Of a retry: whether the provider, or what stands in its place and redirects, can take nothing for now. That is
+    /// not the delivery's fault.
+    var isProvidersFault: Bool {
+        scope != .item || providerCode >= 500 || (300...399).contains(providerCode)
     }
 }

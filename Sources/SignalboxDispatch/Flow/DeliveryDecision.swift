@@ -59,7 +59,7 @@ public enum DeliveryDecision: Sendable, Equatable {
         // Whose credential it is, whatever it was refused for.
         case .auth: true
         case .retry:
-            outcome.scope != .item || outcome.providerCode >= 500
+            outcome.isProvidersFault
                 || TransportFault(rawValue: outcome.reason)?.isNeverSent == true
         }
     }
