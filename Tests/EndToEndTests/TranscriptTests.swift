@@ -123,6 +123,7 @@ import Testing
         let program = try ProgramTests.program().path
         for step in steps {
             let script = """
+                umask 077
                 unset $(env | cut -d= -f1 | grep -E '^(APNS|FCM|SIGNALBOX|ZENDESK|DEVICES)_')
                 cd '\(folder.path)'; signalbox() { '\(program)' "$@"; }; \(step.command)
                 """
