@@ -73,6 +73,8 @@ final class GatewayRig: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "gateway.yaml")
         try config(simulators).write(to: file, atomically: true, encoding: .utf8)
+        // Secrets are written in it.
+        chmod(file.path, 0o600)
         try await prepare(simulators, folder)
         let log = LineStore()
         self.log = log
