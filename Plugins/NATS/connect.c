@@ -1,6 +1,7 @@
 /* connect.c - the connection, which the library restores by itself once it stood. */
 #include "instance.h"
 
+#include <signal.h>
 #include <string.h>
 
 void nats_log(sbx_instance *i, uint32_t level, const char *message, const char *key, const char *value) {
@@ -91,7 +92,18 @@ static void not_stored(jsCtx *stream, jsPubAckErr *fault, void *context) {
   pthread_mutex_unlock(&i->lock);
 }
 
+/* When the library of NATS is opened, it sets SIGPIPE to ignored: a handler of the program's own must stay. */
+static void open_library(void) {
+  struct sigaction before;
+  bool is_known = !sigaction(SIGPIPE, NULL, &before);
+  // What fails here, fails again where the options are made, and is told there.
+  (void)nats_Open(-1);
+  if (is_known && before.sa_handler != SIG_DFL) sigaction(SIGPIPE, &before, NULL);
+}
+
 static sbx_status connect_now(sbx_instance *i, sbx_error *error) {
+  static pthread_once_t is_open = PTHREAD_ONCE_INIT;
+  pthread_once(&is_open, open_library);
   pthread_mutex_lock(&i->lock);
   i->is_closing = false;
   pthread_mutex_unlock(&i->lock);

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
@@ -49,6 +50,8 @@ final class Examination: @unchecked Sendable {
         self.order = order
         samples = CheckSamples(order.samples)
         services = OfflineServices(answers: samples.answers)
+        // As a program that embeds the gateway may have it. What this process inherited, ignored or not, decides nothing.
+        signal(SIGPIPE) { _ in }
         factsBefore = ProcessFacts()
     }
 
