@@ -87,28 +87,3 @@ struct Answer {
         return outcome
     }
 }
-
-/// Whether a receiver is believed that a token is dead: one that calls all of them dead, after a deployment, for example,
-/// would empty the registry.
-struct Deaths {
-    /// In a row, without a push that was accepted.
-    static let most = 20
-    private var inRow = 0
-
-    mutating func believed(_ given: Outcome) -> Outcome {
-        switch given.kind {
-        case .delivered: inRow = 0
-        case .unregistered:
-            inRow += 1
-            guard inRow > Self.most else { return given }
-            var outcome = given
-            outcome.kind = .rejected
-            outcome.detail =
-                "the receiver called the last \(Self.most) tokens dead and accepted none, so this one is kept: "
-                + "look at config.url and the receiver"
-            return outcome
-        default: break
-        }
-        return given
-    }
-}

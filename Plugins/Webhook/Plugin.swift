@@ -1,6 +1,5 @@
 public import CSignalbox
 import SignalboxPluginKit
-import Synchronization
 
 /// Posts notifications to a URL: a customer's own service, a chat.
 final class Webhook: SendHTTPPlugin {
@@ -11,7 +10,6 @@ final class Webhook: SendHTTPPlugin {
 
     private let host: Host
     private let config: Config
-    private let deaths = Mutex(Deaths())
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
@@ -101,7 +99,7 @@ final class Webhook: SendHTTPPlugin {
                 status: response.status, body: response.body,
                 json: try? host.parse(response.body), isPersonal: isPersonal)
             let outcome = answer.outcome(retryAfterMs: host.retryAfterMs(response))
-            try sink.settle(response.items, deaths.withLock { $0.believed(outcome) })
+            try sink.settle(response.items, outcome)
         }
     }
 }

@@ -16,6 +16,16 @@ public struct PostgresSettings: Sendable, Equatable {
     /// Its position in the file.
     public var position: SourcePosition
 
+    /// Whether a password is part of the address: `password=...`, or `scheme://user:password@...`.
+    var hasPassword: Bool {
+        if address.contains("password=") { return true }
+        guard let start = address.firstRange(of: "://")?.upperBound,
+            let end = address[start...].firstIndex(where: { "@/?".contains($0) }),
+            address[end] == "@"
+        else { return false }
+        return address[start..<end].contains(":")
+    }
+
     /// Reads `gateway.store`; nil for SQLite in the data folder.
     static func read(_ value: ConfigValue, _ diagnostics: Diagnostics) -> PostgresSettings? {
         guard

@@ -139,13 +139,26 @@ import Testing
         #expect(try await place.warnings() == [])
     }
 
-    @Test func `gateway.yaml is named, too, if a secret is written in it`() async throws {
+    @Test(arguments: [
+        "  admin_token: abcdefghijklmnopqrst\n",
+        "outcomes: [{ name: o, url: \"https://a.example\", secret: abcdefghijklmnopqrst }]\n",
+        """
+        devices:
+          users:
+            - name: app
+              app: a
+              issuer: https://id.example
+              jwks_url: https://id.example/keys
+              code: { token_url: "https://id.example/token", client_id: c, client_secret: abcdefghijklmnopqrst }
+
+        """,
+        "  tracing: { endpoint: \"https://a.example\", headers: { x-team: abcdefghijklmnopqrst } }\n",
+    ])
+    func `gateway.yaml is named, too, if a secret is written in it`(secret: String) async throws {
         let place = try Place()
         let text = try String(contentsOfFile: place.file, encoding: .utf8)
-        try text.replacing(
-            "admin: false", with: "admin: false\n  admin_token: abcdefghijklmnopqrst"
-        )
-        .write(toFile: place.file, atomically: true, encoding: .utf8)
+        try text.replacing("plugins:\n", with: secret + "plugins:\n")
+            .write(toFile: place.file, atomically: true, encoding: .utf8)
         chmod(place.file, 0o640)
         #expect(try await place.warnings() == [])
         chmod(place.file, 0o644)

@@ -482,12 +482,32 @@ import Testing
         let api = ZendeskAPI()
         let server = try await Self.serve(api)
         let rig = try await Self.rig(server.port)
+        let tokens = (0..<250).map { "t\($0)" }
+        // One phone in ten takes its push: a provider that takes none is not believed.
+        let dead = tokens.filter { !$0.hasSuffix("7") }
+        try await rig.simulators.apns.take(
+            .fail(tokens: dead, status: 410, reason: "Unregistered", times: nil))
+        try await rig.post(GatewayRig.webhook(tokens.map { ("ios", $0) }))
+        #expect(try await Self.reported(api, 225) == Set(dead))
+        #expect(api.tokens.allSatisfy { $0.count <= 100 })
+        await rig.end()
+        await server.shutdown()
+    }
+
+    @Test func `a provider that calls every token dead does not empty the registry`() async throws {
+        let api = ZendeskAPI()
+        let server = try await Self.serve(api)
+        let rig = try await Self.rig(server.port)
         try await rig.simulators.apns.take(
             .fail(tokens: [], status: 410, reason: "Unregistered", times: nil))
-        let tokens = (0..<250).map { "t\($0)" }
+        let tokens = (0..<50).map { "t\($0)" }
         try await rig.post(GatewayRig.webhook(tokens.map { ("ios", $0) }))
-        #expect(try await Self.reported(api, 250) == Set(tokens))
-        #expect(api.tokens.allSatisfy { $0.count <= 100 })
+        #expect(try await Self.reported(api, 20).count == 20)
+        let letters = try await DurabilityTests.dead(rig, 30)["dead"]
+        let reasons = (0..<30).map { letters?[$0]?["reason"]?.string }
+        #expect(Set(reasons) == ["death_doubted"])
+        await rig.gateway.stop()
+        #expect(api.tokens.joined().count == 20)
         await rig.end()
         await server.shutdown()
     }

@@ -231,18 +231,6 @@ import Testing
         await own.end()
     }
 
-    @Test func `a receiver that calls all tokens dead is not believed for ever`() async throws {
-        let rig = try await Self.rig(url: "https://hooks.example.org/{{ token }}")
-        let first = try (0..<20).map { _ in try rig.outcome(404, "") }
-        #expect(first.allSatisfy { $0.kind == .unregistered })
-        let next = try rig.outcome(410, "")
-        #expect(next.kind == .rejected && next.reason == "gone")
-        #expect(next.detail.contains("look at config.url"))
-        _ = try rig.outcome(200, "ok")
-        #expect(try rig.outcome(404, "").kind == .unregistered)
-        await rig.end()
-    }
-
     @Test(arguments: [
         (#"{"url":"http://a"}"#, "must begin with https://"),
         (#"{"url":"https:///x"}"#, "has no host"),

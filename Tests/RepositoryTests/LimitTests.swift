@@ -18,6 +18,7 @@ import Testing
             "devices of requests for users with more than 10,000, while they are stored",
             ["devicesMin = 10_000", "devicesMax = 200_000"]
         ),
+        ("dead tokens in a row, per sender and app", ["inRowMax = 20"]),
         ("events in one request", ["eventsPerRequestMax = 1_000"]),
         (
             "events in a batch of a source plugin",

@@ -27,6 +27,16 @@ import Testing
         #expect(store?.leaseMs == 8_000)
     }
 
+    @Test(arguments: [
+        ("postgres://u:geheim@db/x", true), ("host=db password=geheim", true),
+        ("postgres://u@db/x", false), ("postgres://db/x?options=a:b@c", false),
+        ("postgresql:///signalbox?host=/run/postgresql", false), ("dbname=x", false),
+    ])
+    func `an address with a password is a secret`(address: String, isSecret: Bool) {
+        let text = "version: 1\ngateway: { store: { postgres: \"\(address)\" } }" + ConfigTests.tail
+        #expect(ConfigTests().load(text).0.secrets == (isSecret ? [address] : []))
+    }
+
     @Test func `a lease is 20 seconds, unless the file says otherwise`() {
         #expect(load("{ postgres: postgres://db/x }").0?.leaseMs == 20_000)
     }

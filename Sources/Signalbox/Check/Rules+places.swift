@@ -111,8 +111,7 @@ extension CheckSubject {
     fileprivate var holdsSecret: Bool {
         let secrets =
             plugins.flatMap { $0.config.secrets.values.map(\.bytes) }
-            + config.deviceClients.map { Array($0.token.utf8) }
-            + [Array((config.gateway.adminToken ?? "").utf8)]
+            + config.secrets.map { Array($0.utf8) }
         return secrets.contains { $0.count >= 8 && !config.text.ranges(of: $0).isEmpty }
     }
 

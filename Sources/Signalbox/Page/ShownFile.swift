@@ -28,7 +28,7 @@ struct ShownFile {
         let config = plan.config
         let texts =
             plan.plugins.flatMap { $0.config.secrets.values.map(\.bytes) }
-            .map { String(decoding: $0, as: UTF8.self) } + [config.gateway.adminToken ?? ""]
+            .map { String(decoding: $0, as: UTF8.self) } + config.secrets
         values = Set(texts.filter { !$0.isEmpty })
         unknown = Set(config.plugins.map(\.name)).subtracting(plan.plugins.map(\.name))
         guard let given = config.given else { return }

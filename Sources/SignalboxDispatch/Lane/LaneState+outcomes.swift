@@ -13,7 +13,8 @@ extension LaneState {
         var (moved, unheld): ([UInt64], [UInt64]) = ([], [])
         let isGivenUp = isGivenUp(now)
         let before = health.breaker.cause
-        for outcome in outcomes {
+        for given in outcomes {
+            let outcome = doubt.doubts(given) ? DeathDoubt.doubted(given) : given
             if isUnsent(outcome), life == .open || life == .draining, !health.breaker.isOpen,
                 !isGivenUp, !paused.isWhole
             {
@@ -111,6 +112,7 @@ extension LaneState {
         var todo = LaneTodo()
         for outcome in outcomes where outcome.kind == .delivered {
             guard let delivery = overdue.removeValue(forKey: outcome.item) else { continue }
+            _ = doubt.doubts(outcome)
             let before = health.breaker.cause
             health.take(outcome, isFirst: false, nowMs: now.steadyMs, random: random())
             // Its next attempt may be on its way, or ready; else it waits on disk.

@@ -72,6 +72,7 @@ public struct LaneState: Sendable {
     var window: LaneWindow
     var health: LaneHealth
     var withdrawals = Withdrawals()
+    var doubt = DeathDoubt()
     var inbox = Inbox()
     /// Deliveries whose last attempt timed out, whose answer may still come.
     var overdue: [UInt64: Delivery] = [:]
