@@ -63,7 +63,8 @@ enum OAuth {
             throw PluginError(
                 .unreachable, "the token endpoint's answer has no access_token or expires_in")
         }
-        let life = UInt64(seconds) * 1000
+        // No endpoint's word is good for longer than a day.
+        let life = UInt64(min(seconds, 86_400)) * 1000
         // Refresh five minutes before expiry, or halfway for short lifetimes.
         let ahead = min(5 * 60_000, life / 2)
         return Credential(

@@ -189,6 +189,8 @@ final class Engine: Sendable {
                 try await lanes.open(key)
             } catch let fault as PluginFault where fault.kind == .notFound {
                 // The plugin has no default app: a lane is made when a delivery names an app.
+            } catch let fault as PluginFault where fault.kind == .again && plan.isIsolated(name) {
+                lanes.backlog(key)
             } catch {
                 throw ConfigurationError(diagnostics: [plan.badEndpoint(name, error)])
             }

@@ -105,6 +105,19 @@ import Testing
         await rig.end()
     }
 
+    @Test func `one that ends when it is asked for its endpoint does not keep the gateway down`()
+        async throws
+    {
+        let saboteur = try Saboteur()
+        try saboteur.arm("endpoint", "EXIT")
+        let rig = try await GatewayRig(saboteur) { ($0.waitFirstMs, $0.waitMaxMs) = (10, 10) }
+        #expect(saboteur.hasStruck("endpoint"))
+        try await rig.post(GatewayRig.webhook([("ios", "i1"), ("android", "a1")]))
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["a1"])
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["i1"])
+        await rig.end()
+    }
+
     @Test func `readiness says why a plugin's process cannot be started again`() async throws {
         let saboteur = try Saboteur()
         let libraries = try await saboteur.libraries(["Zendesk", "APNs"])

@@ -219,9 +219,47 @@ import Testing
         #expect(misspelt.status != 0)
         #expect(misspelt.text.contains(#"there is no route "replise" (did you mean "replies"?)"#))
         #expect(try await run("cancel", "--sender", "old", "--gone").output == "cancelled\n")
-        for body in ["{}", #"{"rout":"x"}"#, "x"] {
-            #expect(try await Self.order(rig, "/waiting/cancel", body).status == 400, "\(body)")
-        }
+        await rig.end()
+    }
+
+    /// Overlooked, each would make the order wider than it was meant.
+    @Test(arguments: [
+        ("/waiting/cancel", "{}"), ("/waiting/cancel", #"{"rout":"x"}"#),
+        ("/waiting/cancel", "x"), ("/waiting/cancel", #"{"user":5,"route":"replies"}"#),
+        ("/waiting/cancel", #"{"user":null,"route":"replies"}"#),
+        ("/waiting/cancel", #"{"user":"","route":"replies"}"#),
+        ("/waiting/cancel", #"{"sender":"apns","event":"abc"}"#),
+        ("/waiting/cancel", #"{"sender":"apns","event":1.5}"#),
+        ("/waiting/cancel", #"{"sender":"apns","event":-1}"#),
+        ("/waiting/cancel", #"{"sender":"apns","older_than_ms":"3600000"}"#),
+        ("/waiting/cancel", #"{"sender":"apns","older_than_ms":1e300}"#),
+        ("/waiting/cancel", #"{"sender":"apns","older_than_ms":9223372036854775808}"#),
+        ("/waiting/cancel", #"{"sender":"apns","sender":"fcm"}"#),
+        ("/pause", #"{"sender":"apns","route":5}"#), ("/pause", #"{"sender":"apns","rout":"x"}"#),
+        ("/resume", #"{"sender":"apns","route":null}"#),
+        ("/forget", #"{"user":"u","app":5}"#), ("/forget", #"{"user":"u","app":null}"#),
+        ("/forget", #"{"user":"u","app":["x"]}"#), ("/forget", #"{"user":5}"#),
+        ("/dead/purge", #"{"sender":"apns","ids":"x"}"#),
+        ("/dead/purge", #"{"sender":"apns","ids":[]}"#),
+        ("/dead/purge", #"{"sender":"apns","ids":[1,"2"]}"#),
+        ("/dead/purge", #"{"sender":"apns","before":"1"}"#),
+        ("/dead/purge", #"{"reason":"expired","before":1.5}"#),
+        ("/dead/purge", #"{"sender":"apns","befor":1}"#),
+        ("/dead/replay", #"{"sender":"apns","since":true}"#),
+        ("/send", #"{"via":"apns","user":"u","token":5,"notification":{"title":"T"}}"#),
+    ])
+    func `a member of another kind is refused, and nothing is done`(
+        path: String, body: String
+    ) async throws {
+        let rig = try await GatewayRig()
+        _ = try await Self.order(rig, "/pause", #"{"sender":"fcm"}"#)
+        let answer = try await Self.order(rig, path, body)
+        #expect(answer.status == 400, "\(body): \(answer.json.text)")
+        #expect(answer.json["detail"]?.string?.isEmpty == false)
+        let paused = try JSONValue.parse(try await rig.admin("/paused").body)
+        #expect(paused["paused"]?[0]?["sender"]?.string == "fcm" && paused["paused"]?[1] == nil)
+        let orders = try JSONValue.parse(try await rig.admin("/waiting/cancelled").body)
+        #expect(orders["orders"]?[0] == nil)
         await rig.end()
     }
 }

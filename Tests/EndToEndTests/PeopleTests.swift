@@ -87,6 +87,18 @@ import Testing
         await rig.rig.end()
     }
 
+    @Test func `an order to cancel that names the user goes with the user`() async throws {
+        let rig = try await Self.rig()
+        for body in [#"{"user":"ann-7"}"#, #"{"user":"joann-7"}"#] {
+            #expect(try await PauseTests.order(rig.rig, "/waiting/cancel", body).status == 200)
+        }
+        _ = try await Self.forget(rig.rig, #"{"user":"ann-7"}"#)
+        let left = try await rig.rig.admin("/waiting/cancelled")
+        let orders = try JSONValue.parse(left.body)["orders"]
+        #expect(orders?[0]?["user"]?.string == "joann-7" && orders?[1] == nil)
+        await rig.rig.end()
+    }
+
     @Test func `a user of one app is forgotten there alone`() async throws {
         let rig = try await Self.rig()
         #expect(try await Self.forget(rig.rig, #"{"user":"ann-7","app":"x"}"#) == [0, 0, 0, 0, 0])

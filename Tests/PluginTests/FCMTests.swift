@@ -34,6 +34,17 @@ import Testing
         return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
     }
 
+    @Test(arguments: [86_401, 92_233_720_368_547_758, Int64.max])
+    func `a token endpoint that promises years is believed for a day`(seconds: Int64) async throws {
+        let rig = try await rig { _ in
+            let body = #"{"access_token":"a","token_type":"Bearer","expires_in":\#(seconds)}"#
+            return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
+        }
+        let request = try await rig.render(platform: "android") { $0.body = "b" }
+        #expect(request.headers["authorization"] == "Bearer a")
+        await rig.end()
+    }
+
     @Test func `the assertion is signed and names who asks for what`() async throws {
         let rig = try await rig()
         _ = try await rig.render(platform: "android") { $0.body = "b" }

@@ -227,6 +227,7 @@ import Testing
             "open files of a plugin's process",
             ["filesMax: UInt64 = 4_096", "sandboxFilesMax: UInt64 = 256"]
         ),
+        ("memory of a plugin's process", ["memoryMax: UInt64 = 2 << 30"]),
         ("threads of a sandbox", ["threadsMax: UInt64 = 1_024"]),
         ("configuration file, secret file", ["fileBytesMax = 1 << 20"]),
     ]

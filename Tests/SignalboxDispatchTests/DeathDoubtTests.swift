@@ -48,4 +48,46 @@ import Testing
         _ = rig.state.takeLate([late], rig.now, random: { 0 })
         #expect(Self.dead(&rig, [21]).map(\.outcome.kind) == [.unregistered])
     }
+
+    @Test func `origins that requests name are believed or not each by itself`() {
+        var rig = Self.sent(1...64)
+        func answers(_ ids: ClosedRange<UInt64>, at origin: String) -> [PushResult] {
+            ids.map { id in
+                PushResult(
+                    items: [id], answer: .response(HTTPResponse(status: 410)), origin: origin)
+            }
+        }
+        _ = rig.state.answered(answers(1...21, at: "https://a") + answers(22...23, at: "https://b"))
+        #expect(rig.state.turn(rig.now).responses.count == 23)
+        _ = rig.take([22], .delivered, code: 201)
+        let endings = Self.dead(&rig, Array(1...21) + [23])
+        let isBelieved = endings.map { $0.outcome.kind == .unregistered }
+        #expect(isBelieved == Array(repeating: true, count: 20) + [false, true])
+        #expect(rig.state.origins.isEmpty)
+    }
+
+    @Test func `only so many origins are counted`() {
+        var doubt = DeathDoubt()
+        let dead = Outcome(item: 1, kind: .unregistered)
+        var doubted = (0..<3_000).filter { doubt.doubts(dead, origin: "https://\($0)") }
+        #expect(doubted == [])
+        doubted = (0..<20).filter { _ in doubt.doubts(dead, origin: "https://2999") }
+        #expect(doubted == [19])
+    }
+
+    @Test func `a lane that ends for want of work leaves its doubt to the next one`() {
+        let key = LaneKey(sender: "s", app: "a")
+        var doubt = DeathDoubt()
+        for _ in 0..<20 { _ = doubt.doubts(Outcome(item: 1, kind: .unregistered)) }
+        var roster = LaneRoster<Int>()
+        guard let ticket = roster.begin(key) else { return #expect(Bool(false)) }
+        _ = roster.enter(1, key, ticket)
+        roster.retire(key, doubt)
+        var left = roster.doubts[key]
+        let isDoubted = left?.doubts(Outcome(item: 2, kind: .unregistered))
+        #expect(isDoubted == true)
+        // New settings may have mended it.
+        _ = roster.remove { $0 == key }
+        #expect(roster.doubts[key] == nil)
+    }
 }

@@ -72,6 +72,10 @@ import Testing
         var policy = RetryPolicy.standard
         #expect(policy.waitMs(afterAttempt: 1, hintMs: 60_000, random: 0) == 60_000)
         #expect(policy.waitMs(afterAttempt: 3, hintMs: 10, random: 0) == 4_000)
+        // A provider that asks for years may be well a second later, and no number is too large.
+        for hint in [315_360_000_000, 18_446_742_000_000_000_000, UInt64.max] {
+            #expect(policy.waitMs(afterAttempt: 1, hintMs: hint, random: 0.5) == 945_000)
+        }
         policy.jitter = 0.5
         #expect(policy.waitMs(afterAttempt: 1, hintMs: 0, random: 0.5) == 1_250)
         policy.maxMs = 3_000

@@ -55,6 +55,12 @@ struct SandboxTests {
             .init(name: "limit", sandbox: [.seccomp]),
             .init(name: "owner", sandbox: [.seccomp]),
             .init(name: "files", sandbox: [.limits]),
+            .init(name: "hoard", sandbox: [.limits], process: [.limits]),
+            // The kernel ends the gateway first if memory runs out.
+            .init(name: "survive", sandbox: [.limits], process: [.limits]),
+            .init(name: "hoard shared", sandbox: [.seccomp]),
+            .init(name: "hoard zero", sandbox: [.landlock]),
+            .init(name: "hoard file", sandbox: [.seccomp]),
             .init(name: "dump", sandbox: [.dumps], process: [.dumps]),
             // Landlock and seccomp need it themselves.
             .init(

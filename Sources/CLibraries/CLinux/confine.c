@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -27,7 +28,38 @@ static int confine_limit(int resource, uint64_t most) {
 }
 int confine_cores(void) { return confine_limit(RLIMIT_CORE, 0); }
 int confine_files(uint64_t most) { return confine_limit(RLIMIT_NOFILE, most); }
+int confine_memory(uint64_t most) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  /* Their tables of all addresses count as data. */
+  return (void)most, 0;
+#endif
+#endif
+  return confine_limit(RLIMIT_DATA, most);
+}
 int confine_threads(uint64_t most) { return confine_limit(RLIMIT_NPROC, most); }
+
+static int confine_write(const char *path, const char *text) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  int status = write(file, text, strlen(text)) < 0 ? errno : 0;
+  close(file);
+  return status;
+}
+
+int confine_survival(int more) {
+  static const char path[] = "/proc/self/oom_score_adj";
+  char text[16] = "";
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  ssize_t count = read(file, text, sizeof text - 1);
+  int status = count < 0 ? errno : 0;
+  close(file);
+  if (status) return status;
+  int score = atoi(text) + more;
+  snprintf(text, sizeof text, "%d", score > 1000 ? 1000 : score);
+  return confine_write(path, text);
+}
 
 int confine_capabilities(int all) {
   static const int looking[] = {16 /* SYS_MODULE */, 17 /* SYS_RAWIO */, 19 /* SYS_PTRACE */, 21 /* SYS_ADMIN */, 38 /* PERFMON */, 39 /* BPF */};
@@ -48,14 +80,6 @@ int confine_capabilities(int all) {
 }
 
 /* ---- Namespaces ---- */
-
-static int confine_write(const char *path, const char *text) {
-  int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return errno;
-  int status = write(file, text, strlen(text)) < 0 ? errno : 0;
-  close(file);
-  return status;
-}
 
 int confine_namespaces(void) {
   char map[64];

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,8 +30,7 @@ static const uint32_t seccomp_allowed[] = {
     /* time and chance */
     SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_times, SYS_getrandom,
     /* memory */
-    SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_membarrier, SYS_memfd_create,
-    SYS_ftruncate,
+    SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_membarrier, SYS_ftruncate,
     /* threads and their signals */
     SYS_exit, SYS_exit_group, SYS_gettid, SYS_getpid, SYS_getppid, SYS_set_robust_list, SYS_get_robust_list, SYS_rseq,
     SYS_set_tid_address, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler,
@@ -63,7 +63,7 @@ static const uint32_t seccomp_deadly[] = {
 /* Allowed with these values of an argument only. */
 static const struct { uint32_t call, argument, value; } seccomp_narrow[] = {
     {SYS_fcntl, 1, F_DUPFD}, {SYS_fcntl, 1, F_GETFD}, {SYS_fcntl, 1, F_SETFD}, {SYS_fcntl, 1, F_GETFL}, {SYS_fcntl, 1, F_SETFL},
-    {SYS_fcntl, 1, 1030 /* F_DUPFD_CLOEXEC */}, {SYS_fcntl, 1, 1033 /* F_ADD_SEALS */}, {SYS_fcntl, 1, 1034},
+    {SYS_fcntl, 1, 1030 /* F_DUPFD_CLOEXEC */},
     {SYS_ioctl, 1, FIONREAD}, {SYS_ioctl, 1, FIONBIO}, {SYS_ioctl, 1, FIOCLEX},
     {SYS_prctl, 0, PR_SET_NAME}, {SYS_prctl, 0, PR_GET_NAME}, {SYS_prctl, 0, PR_GET_DUMPABLE},
     {SYS_prctl, 0, PR_GET_NO_NEW_PRIVS}, {SYS_prctl, 0, 0x53564d41 /* PR_SET_VMA */},
@@ -125,6 +125,13 @@ int seccomp_enter(void) {
   /* Signals to this process alone. */
   seccomp_only(&p, SYS_tgkill, 0, (uint32_t)getpid());
   seccomp_only(&p, SYS_kill, 0, (uint32_t)getpid());
+  /* Memory, but none that is shared and of no file: the limit of memory does not count it. */
+  seccomp_add(&p, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 5);
+  seccomp_load(&p, seccomp_argument(3));
+  seccomp_add(&p, BPF_JMP | BPF_JSET | BPF_K, MAP_SHARED, 0, 2);
+  seccomp_add(&p, BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 0, 1);
+  seccomp_end(&p, SECCOMP_RET_ERRNO | EPERM);
+  seccomp_end(&p, SECCOMP_RET_ALLOW);
   /* Threads, and no processes: CLONE_THREAD. clone3() has its flags in memory, which no filter sees; the C library
    * takes clone() if there is none. */
   seccomp_add(&p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);

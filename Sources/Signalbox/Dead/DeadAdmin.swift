@@ -14,8 +14,12 @@ struct DeadAdmin: Sendable {
             .show("/dead/*") { request in
                 await answer { try await show(request.path.dropFirst("/dead/".count)) }
             },
-            .change("/dead/replay") { request in await answer { try await change(request) } },
-            .change("/dead/purge") { request in await answer { try await change(request) } },
+            .change("/dead/replay") { request in
+                await AdminBody.answer { try await change(request) }
+            },
+            .change("/dead/purge") { request in
+                await AdminBody.answer { try await change(request) }
+            },
         ]
     }
 
@@ -60,17 +64,21 @@ struct DeadAdmin: Sendable {
     }
 
     private func change(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
-        guard let json = try? JSONValue.parse(request.body), case .object = json else {
-            return Problem(400, "the body must be a JSON object with a filter").answer
-        }
-        let selection = DeadSelection(json: json)
+        let body = try AdminBody(
+            request.body,
+            [
+                "ids": .ids, "sender": .name, "route": .name, "reason": .name, "user": .name,
+                "app": .text, "before": .number, "since": .number, "all": .flag, "from": .number,
+                "limit": .number,
+            ])
+        let selection = DeadSelection(body)
         guard selection.isMeant else {
             return Problem(
                 400, "give ids, sender, route, reason, user, app, before or since, or \"all\": true"
             )
             .answer
         }
-        let limit = min(Self.partMax, max(1, Int(json["limit"]?.integer ?? Int64(Self.partMax))))
+        let limit = Int(min(UInt64(Self.partMax), max(1, body.number("limit") ?? .max)))
         let part: DeadPart
         if request.path == "/dead/replay" {
             part = try await store.replay(selection.filter, fromID: selection.fromID, limit: limit)

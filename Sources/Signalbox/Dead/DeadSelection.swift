@@ -25,6 +25,20 @@ public struct DeadSelection: Sendable {
     /// Selects nothing yet.
     public init() {}
 
+    init(_ body: AdminBody) {
+        ids = body.ids("ids")
+        sender = body.text("sender")
+        route = body.text("route")
+        reason = body.text("reason")
+        user = body.text("user")
+        app = body.text("app")
+        beforeUnixMs = body.number("before")
+        sinceUnixMs = body.number("since")
+        isAll = body.flag("all")
+        fromID = body.number("from") ?? 0
+    }
+
+    /// From a query, which is read only.
     init(json: JSONValue) {
         if case .array(let items) = json["ids"] {
             ids = items.compactMap { $0.integer.map { UInt64(clamping: $0) } }

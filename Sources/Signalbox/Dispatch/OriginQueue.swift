@@ -5,11 +5,13 @@
 struct OriginQueue<Item> {
     private struct Origin {
         var running = 0
-        /// The last request to it got no answer.
+        /// Of these, how many began while it was slow.
+        var slowRunning = 0
+        /// The last request to it got no answer, or a late one.
         var isSlow = false
         var parked: [Item] = []
         var parkedHead = 0
-        /// It is in `eligible`.
+        /// It is in `eligible` or `held`.
         var isEligible = false
 
         var hasParked: Bool { parkedHead < parked.count }
@@ -17,6 +19,8 @@ struct OriginQueue<Item> {
 
     /// Slow origins that are remembered while nothing waits for them.
     static var slowMax: Int { 1_000 }
+    /// Requests that wait for one slow origin: more would keep those for others out of memory.
+    static var parkedMax: Int { 128 }
 
     /// How many requests are under way.
     private(set) var running = 0
@@ -25,6 +29,11 @@ struct OriginQueue<Item> {
     private var origins: [String: Origin] = [:]
     /// Origins with parked requests that may have room again.
     private var eligible: [String] = []
+    /// Slow origins with parked requests and none under way: others have all places of slow ones.
+    private var held: [String] = []
+    /// How many of those under way began at an origin while it was slow.
+    private var slowRunning = 0
+    private var excess: [Item] = []
 
     /// Adds a request at the end.
     mutating func add(_ item: Item, to origin: String) { waiting.append((item, origin)) }
@@ -34,8 +43,11 @@ struct OriginQueue<Item> {
         guard running < room else { return nil }
         while let name = eligible.popLast() {
             origins[name]?.isEligible = false
-            guard var origin = origins[name], origin.hasParked, hasPlace(origin, room)
-            else { continue }
+            guard var origin = origins[name], origin.hasParked else { continue }
+            guard hasPlace(origin, room) else {
+                hold(&origin, name)
+                continue
+            }
             let item = origin.parked[origin.parkedHead]
             origin.parkedHead += 1
             if !origin.hasParked { (origin.parked, origin.parkedHead) = ([], 0) }
@@ -55,8 +67,12 @@ struct OriginQueue<Item> {
             }
             var origin = origins[name] ?? Origin()
             guard !origin.hasParked, hasPlace(origin, room) else {
-                origin.parked.append(item)
-                origins[name] = origin
+                if origin.isSlow, origin.parked.count - origin.parkedHead >= Self.parkedMax {
+                    excess.append(item)
+                } else {
+                    origin.parked.append(item)
+                    hold(&origin, name)
+                }
                 continue
             }
             begin(&origin, name, room)
@@ -65,16 +81,34 @@ struct OriginQueue<Item> {
         return nil
     }
 
-    /// A request has ended; `isSlow`: without an answer.
+    /// Takes out what is too much for a slow origin: it comes again when its origin may be well.
+    mutating func takeExcess() -> [Item] {
+        defer { excess = [] }
+        return excess
+    }
+
+    /// A request has ended; `isSlow`: without an answer, or with a late one.
     mutating func ended(at name: String, isSlow: Bool) {
         running -= 1
         guard !name.isEmpty, var origin = origins[name] else { return }
         origin.running -= 1
+        var isPlaceOfSlow = false
+        if origin.slowRunning > 0 {
+            origin.slowRunning -= 1
+            slowRunning -= 1
+            isPlaceOfSlow = true
+        }
         origin.isSlow = isSlow
+        if isSlow, origin.parked.count - origin.parkedHead > Self.parkedMax {
+            excess += origin.parked[(origin.parkedHead + Self.parkedMax)...]
+            origin.parked.removeSubrange((origin.parkedHead + Self.parkedMax)...)
+        }
         if origin.hasParked, !origin.isEligible {
             origin.isEligible = true
             eligible.append(name)
         }
+        // Looked at before this one.
+        if isPlaceOfSlow, !held.isEmpty { eligible.append(held.removeFirst()) }
         origins[name] = origin
         guard origin.running == 0, !origin.hasParked else { return }
         if !isSlow || origins.count > Self.slowMax { origins[name] = nil }
@@ -83,8 +117,8 @@ struct OriginQueue<Item> {
     /// Takes out all that has not begun.
     mutating func takeAll() -> [Item] {
         var out = origins.values.flatMap { $0.parked[$0.parkedHead...] }
-        out += waiting[head...].map(\.item)
-        (waiting, head, eligible) = ([], 0, [])
+        out += waiting[head...].map(\.item) + excess
+        (waiting, head, eligible, held, excess) = ([], 0, [], [], [])
         for name in origins.keys {
             origins[name]?.parked = []
             origins[name]?.parkedHead = 0
@@ -96,6 +130,10 @@ struct OriginQueue<Item> {
     private mutating func begin(_ origin: inout Origin, _ name: String, _ room: Int) {
         running += 1
         origin.running += 1
+        if origin.isSlow {
+            origin.slowRunning += 1
+            slowRunning += 1
+        }
         if origin.hasParked, hasPlace(origin, room) {
             origin.isEligible = true
             eligible.append(name)
@@ -103,8 +141,19 @@ struct OriginQueue<Item> {
         origins[name] = origin
     }
 
-    /// One that answers leaves a quarter of the places to the others; one that does not has few.
+    /// Has a slow origin wait for a place of others, if no request of its own ends first.
+    private mutating func hold(_ origin: inout Origin, _ name: String) {
+        if origin.running == 0, !origin.isEligible {
+            origin.isEligible = true
+            held.append(name)
+        }
+        origins[name] = origin
+    }
+
+    /// One that answers leaves a quarter of the places to the others; one that does not has few, and all of these
+    /// together have a quarter.
     private func hasPlace(_ origin: Origin, _ room: Int) -> Bool {
-        origin.running < max(1, origin.isSlow ? room / 16 : room - room / 4)
+        guard origin.isSlow else { return origin.running < max(1, room - room / 4) }
+        return origin.running < max(1, room / 16) && slowRunning < max(1, room / 4)
     }
 }

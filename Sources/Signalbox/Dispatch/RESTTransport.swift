@@ -31,6 +31,8 @@ final class RESTTransport: LaneTransport {
         var isFailing = false
     }
 
+    /// An origin that takes longer for an answer is slow.
+    private static let slowNs: UInt64 = 2_000_000_000
     /// Most requests at a time, unless the endpoint says otherwise.
     private static let runningMax = 32
 
@@ -79,6 +81,15 @@ final class RESTTransport: LaneTransport {
             begin(waiting, endpoint)
         }
         if !maySend() { giveBack(.withdrawn) }
+        let excess = state.withLock { $0.queue.takeExcess() }
+        guard !excess.isEmpty else { return }
+        onResults(
+            excess.map { waiting in
+                PushResult(
+                    items: waiting.batch.items(of: waiting.index),
+                    answer: .fault(.originUnreachable),
+                    detail: "its origin is slow, and others wait for it already")
+            })
     }
 
     private func begin(_ waiting: Waiting, _ endpoint: SendEndpoint) {
@@ -88,23 +99,23 @@ final class RESTTransport: LaneTransport {
         let sentNs = SystemClock.monotonicNs
         do throws(RESTFault) {
             try client.submit(Self.call(waiting, endpoint)) { [self] result in
-                if case .success = result {
-                    answers.observe(ns: SystemClock.monotonicNs - sentNs)
-                }
-                ended(waiting, result, isElsewhere)
+                let tookNs = SystemClock.monotonicNs - sentNs
+                if case .success = result { answers.observe(ns: tookNs) }
+                ended(waiting, result, isElsewhere, isLate: tookNs > Self.slowNs)
                 work()
             }
         } catch {
             // Whoever began it goes on with the next.
-            ended(waiting, .failure(error), isElsewhere)
+            ended(waiting, .failure(error), isElsewhere, isLate: false)
         }
     }
 
     private func ended(
-        _ waiting: Waiting, _ result: Result<RESTAnswer, RESTFault>, _ isElsewhere: Bool
+        _ waiting: Waiting, _ result: Result<RESTAnswer, RESTFault>, _ isElsewhere: Bool,
+        isLate: Bool
     ) {
         state.withLock { state in
-            let isSlow = if case .failure = result { true } else { false }
+            let isSlow = if case .failure = result { true } else { isLate }
             state.queue.ended(at: waiting.origin, isSlow: isSlow)
             guard !isElsewhere else { return }
             if case .failure(let fault) = result {
@@ -173,7 +184,7 @@ final class RESTTransport: LaneTransport {
             let context = waiting.batch.requests[waiting.index].context
             response.trailerCount = answer.trailerCount
             response.context = Array(waiting.batch[context])
-            return PushResult(items: items, answer: .response(response))
+            return PushResult(items: items, answer: .response(response), origin: waiting.origin)
         case .failure(let fault):
             let kind: TransportFault =
                 switch fault.kind {

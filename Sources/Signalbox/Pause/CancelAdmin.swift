@@ -1,7 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxHTTP
-internal import SignalboxJSON
 
 /// `POST /waiting/cancel` and `GET /waiting/cancelled` on the admin listener.
 struct CancelAdmin: Sendable {
@@ -14,31 +13,29 @@ struct CancelAdmin: Sendable {
                 .json(.object([.init("orders", .array(context.pauses.cancelled.map(\.json)))]))
             },
             .change("/waiting/cancel") { request in
-                do { return try await cancel(request) } catch { return Problem.busy("\(error)") }
+                await AdminBody.answer { try await cancel(request) }
             },
         ]
     }
 
     private func cancel(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
-        guard let json = try? JSONValue.parse(request.body), case .object(let members) = json else {
-            return Problem(400, "the body must be a JSON object").answer
-        }
-        let known: Set = ["sender", "route", "user", "event", "older_than_ms", "all", "gone", "by"]
-        if let other = members.first(where: { !known.contains($0.key) })?.key {
-            let hint = Suggestion.hint(for: other, among: known.sorted())
-            return Problem(400, "unknown member \"\(other)\"\(hint)").answer
-        }
+        let body = try AdminBody(
+            request.body,
+            [
+                "sender": .name, "route": .name, "user": .name, "event": .number,
+                "older_than_ms": .number, "all": .flag, "gone": .flag, "by": .text,
+            ])
         let now = context.clock()
-        let age = json["older_than_ms"]?.integer.map { UInt64(clamping: $0) }
+        let age = body.number("older_than_ms")
         // What was received in this millisecond, too.
         var order = CancelOrder(beforeUnixMs: now - min(now, age ?? 0) + (age == nil ? 1 : 0))
-        order.sender = json["sender"]?.string
-        order.route = json["route"]?.string
-        order.user = json["user"]?.string
-        order.eventID = json["event"]?.integer.map { UInt64(clamping: $0) }
+        order.sender = body.text("sender")
+        order.route = body.text("route")
+        order.user = body.text("user")
+        order.eventID = body.number("event")
         let isNamed =
             order.sender != nil || order.route != nil || order.user != nil || order.eventID != nil
-        guard isNamed || age != nil || json["all"] == .bool(true) else {
+        guard isNamed || age != nil || body.flag("all") else {
             return Problem(
                 400, "give sender, route, user, event or older_than_ms, or \"all\": true"
             ).answer
@@ -49,7 +46,7 @@ struct CancelAdmin: Sendable {
             ("sender", order.sender, Array(live.instances.senders.keys)),
             ("route", order.route, live.plan.routes.map(\.name)),
         ] {
-            guard let name, !known.contains(name), json["gone"] != .bool(true) else { continue }
+            guard let name, !known.contains(name), !body.flag("gone") else { continue }
             let hint = Suggestion.hint(for: name, among: known)
             return Problem(
                 404,
@@ -57,7 +54,7 @@ struct CancelAdmin: Sendable {
                     + "(--gone)"
             ).answer
         }
-        let by = json["by"]?.string ?? ""
+        let by = body.text("by") ?? ""
         let entry = CancelEntry(
             id: "\(now)-\(UInt32.random(in: .min ... .max))", order: order,
             by: by.isEmpty ? "admin" : String(by.filter { !$0.isNewline }.prefix(200)))

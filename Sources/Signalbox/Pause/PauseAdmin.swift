@@ -1,7 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxHTTP
-internal import SignalboxJSON
 
 /// `GET /paused`, `POST /pause` and `POST /resume` on the admin listener.
 struct PauseAdmin: Sendable {
@@ -23,26 +22,24 @@ struct PauseAdmin: Sendable {
 
     private func answer(
         _ request: HTTPServerRequest,
-        _ body: (PauseEntry.Kind, String, JSONValue) async throws -> HTTPServerAnswer
+        _ change: (PauseEntry.Kind, String, AdminBody) async throws -> HTTPServerAnswer
     ) async -> HTTPServerAnswer {
-        guard let json = try? JSONValue.parse(request.body) else {
-            return Problem(400, "the body must be a JSON object").answer
-        }
-        let named = PauseEntry.Kind.allCases.compactMap { kind in
-            json[kind.rawValue]?.string.map { (kind, $0) }
-        }
-        guard named.count == 1, let (kind, name) = named.first else {
-            return Problem(400, "give either sender or route, with its name").answer
-        }
-        do {
-            return try await body(kind, name, json)
-        } catch {
-            return Problem.busy("\(error)")
+        await AdminBody.answer {
+            let body = try AdminBody(
+                request.body,
+                ["sender": .name, "route": .name, "by": .text, "reason": .text])
+            let named = PauseEntry.Kind.allCases.compactMap { kind in
+                body.text(kind.rawValue).map { (kind, $0) }
+            }
+            guard named.count == 1, let (kind, name) = named.first else {
+                return Problem(400, "give either sender or route, with its name").answer
+            }
+            return try await change(kind, name, body)
         }
     }
 
     private func pause(
-        _ kind: PauseEntry.Kind, _ name: String, _ json: JSONValue
+        _ kind: PauseEntry.Kind, _ name: String, _ body: AdminBody
     ) async throws -> HTTPServerAnswer {
         let live = context.live.now
         let known =
@@ -55,7 +52,7 @@ struct PauseAdmin: Sendable {
             return Problem(404, "there is no \(kind.rawValue) \"\(name)\"\(hint)").answer
         }
         func words(_ key: String) -> String {
-            String((json[key]?.string ?? "").filter { !$0.isNewline }.prefix(Self.wordsMax))
+            String((body.text(key) ?? "").filter { !$0.isNewline }.prefix(Self.wordsMax))
         }
         let by = words("by")
         let entry = PauseEntry(

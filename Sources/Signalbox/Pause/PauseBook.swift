@@ -122,6 +122,20 @@ final class PauseBook: Sendable {
         return true
     }
 
+    /// Removes orders to cancel that name a user; what waits for the user is ended anyway by now.
+    func removeOrders(about user: String) async throws(StoreFailure) {
+        let keys = state.withLock { state in
+            state.cancelled.filter { $0.value.order.user == user }.map(\.key)
+        }
+        for key in keys {
+            try await store(key, nil)
+            state.withLock { state in
+                state.cancelled[key] = nil
+                state.changes += 1
+            }
+        }
+    }
+
     private func store(
         _ key: String, _ json: JSONValue?, in instance: String = instance, forMs: UInt64? = nil
     ) async throws(StoreFailure) {

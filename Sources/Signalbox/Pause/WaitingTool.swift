@@ -75,7 +75,7 @@ public struct WaitingTool: Sendable {
             options, "POST", "/waiting/cancel", JSONValue.object(members).text)
         let count = answer["in_flight"]?.integer ?? 0
         let late =
-            count == 0 ? "" : "; \(count) in flight can no longer be called back"
+            count == 0 ? "" : "; \(count) were on their way, and those that had left may arrive"
         return WaitingTool(json: answer.text, text: "cancelled\(late)")
     }
 }

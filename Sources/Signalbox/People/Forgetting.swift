@@ -18,7 +18,7 @@ struct Forgetting: Sendable {
         var waiting = 0
         var deadLetters = 0
         var events = 0
-        /// Deliveries in flight, which can no longer be called back.
+        /// Deliveries on their way; those that have left can no longer be called back.
         var inFlight = 0
 
         var json: JSONValue {
@@ -41,6 +41,7 @@ struct Forgetting: Sendable {
         var out = Result()
         out.waiting = try await search.waiting().count
         guard try await context.pauses.forget(user) else { return nil }
+        if user.app.isEmpty { try await context.pauses.removeOrders(about: user.user) }
         lanes.applyPauses(context.pauses)
         var order = CancelOrder(beforeUnixMs: context.clock() + 1)
         order.user = user.user

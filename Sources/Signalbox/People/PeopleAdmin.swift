@@ -1,7 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxHTTP
-internal import SignalboxJSON
 
 /// `GET /export` and `POST /forget` on the admin listener: what is stored about a user, and its removal.
 struct PeopleAdmin: Sendable {
@@ -15,7 +14,7 @@ struct PeopleAdmin: Sendable {
                 do { return try await export(request) } catch { return Problem.busy("\(error)") }
             },
             .change("/forget") { request in
-                do { return try await forget(request) } catch { return Problem.busy("\(error)") }
+                await AdminBody.answer { try await forget(request) }
             },
         ]
     }
@@ -33,15 +32,8 @@ struct PeopleAdmin: Sendable {
     }
 
     private func forget(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
-        guard let json = try? JSONValue.parse(request.body), case .object(let members) = json else {
-            return Problem(400, "the body must be a JSON object").answer
-        }
-        let known: Set = ["user", "app"]
-        if let other = members.first(where: { !known.contains($0.key) })?.key {
-            let hint = Suggestion.hint(for: other, among: known.sorted())
-            return Problem(400, "unknown member \"\(other)\"\(hint)").answer
-        }
-        guard let user = Self.user(json["user"]?.string, json["app"]?.string) else {
+        let body = try AdminBody(request.body, ["user": .name, "app": .text])
+        guard let user = Self.user(body.text("user"), body.text("app")) else {
             return Problem(400, "give user, the name of a user").answer
         }
         let forgetting = Forgetting(

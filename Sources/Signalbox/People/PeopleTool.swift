@@ -28,7 +28,9 @@ public struct PeopleTool: Sendable {
             "\(answer["removed"]?[key]?.integer ?? 0) \(words)"
         }
         let late = answer["in_flight"]?.integer ?? 0
-        if late > 0 { lines.append("\(late) in flight can no longer be called back") }
+        if late > 0 {
+            lines.append("\(late) were on their way, and those that had left may arrive")
+        }
         return PeopleTool(json: answer.text, text: lines.joined(separator: "\n"))
     }
 

@@ -47,6 +47,10 @@ public struct OnePush: Sendable {
 
     init(json: JSONValue) throws(TrialFault) {
         try Self.check(json, "the request", Self.keys)
+        for key in Self.keys.dropLast() where json[key] != nil && json[key]?.string == nil {
+            // Without its token the push would go to all of the user's devices.
+            throw TrialFault(message: "\"\(key)\" must be a text")
+        }
         via = json["via"]?.string ?? ""
         token = json["token"]?.string ?? ""
         platform = json["platform"]?.string ?? ""

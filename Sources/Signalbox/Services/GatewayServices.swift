@@ -118,7 +118,8 @@ final class GatewayServices: HostServices {
     ) throws(PluginFault) {
         try openStore().set(
             instance: instance, key: key, value: value,
-            forMs: expiresUnixMs.map { $0 - min($0, nowUnixMs) }
+            // A process of its own may name any time.
+            forMs: expiresUnixMs.map { min($0 - min($0, nowUnixMs), KVService.lifeMsMax) }
         ) { result in
             switch result {
             case .success: done(nil)

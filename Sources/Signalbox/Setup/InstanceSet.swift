@@ -126,6 +126,8 @@ struct InstanceSet: Sendable {
                 if !endpoint.isREST { try PushEngine.check(try endpoint.pushEndpoint()) }
             } catch let fault as PluginFault where fault.kind == .notFound {
                 // Endpoints belong to its apps.
+            } catch let fault as PluginFault where fault.kind == .again && plan.isIsolated(name) {
+                // Its process is being started again: its lane waits, and nobody else does.
             } catch {
                 faults.append(plan.badEndpoint(name, error))
             }

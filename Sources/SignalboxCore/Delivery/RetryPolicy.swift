@@ -13,6 +13,9 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Random share of a wait, 0...1: 0.2 lengthens a wait by up to 20 %.
     public var jitter: Double
 
+    /// No provider makes a wait longer than this, in milliseconds: one that asks for years may be well a second later.
+    public static let hintMsMax: UInt64 = 900_000
+
     /// Makes a policy.
     public init(
         name: String, initialMs: UInt64, factor: Double, maxMs: UInt64, retries: UInt32,
@@ -41,13 +44,14 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// The wait after failed attempt `attempt` (1, 2, ...); nil if it was the last one.
     ///
-    /// `random` is 0..<1. A provider's `hintMs` can only lengthen the wait, and gets some jitter, so that
-    /// deliveries that were refused together are not all retried at once.
+    /// `random` is 0..<1. A provider's `hintMs` can only lengthen the wait, to `hintMsMax` at most, and gets some jitter, so
+    /// that deliveries that were refused together are not all retried at once.
     public func waitMs(afterAttempt attempt: UInt32, hintMs: UInt64, random: Double) -> UInt64? {
         guard attempt <= retries else { return nil }
         var wait = Double(initialMs)
         for _ in 1..<max(1, min(attempt, 64)) where wait < Double(maxMs) { wait *= factor }
         wait = min(wait, Double(maxMs)) * (1 + jitter * random)
-        return max(UInt64(wait), hintMs + UInt64(Double(hintMs) * 0.1 * random))
+        let hint = min(hintMs, Self.hintMsMax)
+        return max(UInt64(wait), hint + UInt64(Double(hint) * 0.1 * random))
     }
 }

@@ -15,12 +15,18 @@ public struct PushResult: Sendable {
     public let isLate: Bool
     /// Details of a fault for people, such as the code of a reset; may be empty.
     public let detail: String
+    /// The origin that the request named; empty: the endpoint's own.
+    public let origin: String
 
     /// Makes a result; for senders that do not use the push engine.
-    public init(items: [UInt64], answer: Answer, isLate: Bool = false, detail: String = "") {
+    public init(
+        items: [UInt64], answer: Answer, isLate: Bool = false, detail: String = "",
+        origin: String = ""
+    ) {
         self.items = items
         self.answer = answer
         self.isLate = isLate
         self.detail = detail
+        self.origin = origin
     }
 }

@@ -33,8 +33,6 @@ public struct Breaker: Sendable, Equatable {
     public static let failuresMax = 10
     /// A delivery that tries for so long has no outcome: another one may try.
     public static let probeMsMax: UInt64 = 300_000
-    /// No hint makes a wait longer than this.
-    public static let hintMaxMs: UInt64 = 900_000
 
     /// Why it is open; nil: it is closed.
     public private(set) var cause: Cause?
@@ -119,7 +117,7 @@ public struct Breaker: Sendable, Equatable {
         _ why: Cause, _ hintMs: UInt64, _ nowMs: UInt64, _ random: Double
     ) {
         let doubled = why.waitFirstMs << UInt64(min(openings, 16))
-        let hint = min(hintMs, Self.hintMaxMs)
+        let hint = min(hintMs, RetryPolicy.hintMsMax)
         // A quota says when there is room again. Of an outage nobody knows the end: there a hint
         // only allows longer waits.
         let wait =

@@ -94,6 +94,12 @@ public final class Lane: Sendable {
         return cell.withLock { $0.state.restedMs(now) }
     }
 
+    /// What it knows of its provider's word about tokens.
+    var doubt: DeathDoubt {
+        get { cell.withLock { $0.state.doubt } }
+        set { cell.withLock { $0.state.doubt = newValue } }
+    }
+
     // MARK: Deliveries come
 
     /// Keeps room for deliveries that are being committed; those that it will take over at once.

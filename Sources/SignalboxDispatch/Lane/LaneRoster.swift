@@ -46,6 +46,8 @@ struct LaneRoster<Member: Sendable>: Sendable {
     /// Keys whose lanes are made when others have ended, the first ones first.
     private var queue: [LaneKey] = []
     private var queued: Set<LaneKey> = []
+    /// What lanes knew that have ended for want of work.
+    private(set) var doubts: [LaneKey: DeathDoubt] = [:]
     private let countMax: Int
     private var nextNumber = 1
     private var epoch = 0
@@ -55,6 +57,8 @@ struct LaneRoster<Member: Sendable>: Sendable {
     static var unknownAppMs: UInt64 { 600_000 }
     /// Most refusals that are remembered: their apps come from events.
     static var refusalsMax: Int { 1_000 }
+    /// Most lanes that have ended and whose doubt is remembered.
+    static var doubtsMax: Int { 10_000 }
 
     /// At most so many lanes at once, besides those of senders without an app, which the configuration bounds.
     init(countMax: Int = .max) { self.countMax = countMax }
@@ -115,10 +119,12 @@ struct LaneRoster<Member: Sendable>: Sendable {
         return first
     }
 
-    /// Takes a lane out that has nothing to do: the next delivery makes a new one.
-    mutating func retire(_ key: LaneKey) {
+    /// Takes a lane out that has nothing to do: the next delivery makes a new one, with its doubt.
+    mutating func retire(_ key: LaneKey, _ doubt: DeathDoubt = DeathDoubt()) {
         guard let member = lane(key) else { return }
         entries[key] = nil
+        if doubts.count >= Self.doubtsMax { doubts.remove(at: doubts.startIndex) }
+        doubts[key] = doubt.isEmpty ? nil : doubt
         leaving[key, default: []].append(member)
     }
 
@@ -166,6 +172,8 @@ struct LaneRoster<Member: Sendable>: Sendable {
         epoch += 1
         queue.removeAll(where: isWanted)
         queued = Set(queue)
+        // Their settings may be mended.
+        doubts = doubts.filter { !isWanted($0.key) }
         refused = refused.filter { !isWanted($0.key) }
         return entries.keys.filter(isWanted).compactMap { key in
             guard let member = lane(key) else { return nil }

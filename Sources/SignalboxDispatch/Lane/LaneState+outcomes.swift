@@ -14,7 +14,9 @@ extension LaneState {
         let isGivenUp = isGivenUp(now)
         let before = health.breaker.cause
         for given in outcomes {
-            let outcome = doubt.doubts(given) ? DeathDoubt.doubted(given) : given
+            let origin = origins.isEmpty ? "" : origins.removeValue(forKey: given.item) ?? ""
+            let isDoubted = doubt.doubts(given, origin: origin)
+            let outcome = isDoubted ? DeathDoubt.doubted(given) : given
             if isUnsent(outcome), life == .open || life == .draining, !health.breaker.isOpen,
                 !isGivenUp, !paused.isWhole
             {

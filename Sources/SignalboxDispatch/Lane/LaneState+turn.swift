@@ -51,6 +51,9 @@ extension LaneState {
             switch result.answer {
             case .response(var response):
                 response.items = result.items
+                if !result.origin.isEmpty {
+                    for item in result.items { origins[item] = result.origin }
+                }
                 if result.isLate {
                     turn.late.append(response)
                 } else {

@@ -72,7 +72,10 @@ public struct LaneState: Sendable {
     var window: LaneWindow
     var health: LaneHealth
     var withdrawals = Withdrawals()
+    /// Outlives the lane, if it ends for want of work.
     var doubt = DeathDoubt()
+    /// Of deliveries whose requests named one, until they are settled.
+    var origins: [UInt64: String] = [:]
     var inbox = Inbox()
     /// Deliveries whose last attempt timed out, whose answer may still come.
     var overdue: [UInt64: Delivery] = [:]

@@ -80,6 +80,7 @@ public final class LaneTable: Sendable {
                 if isCurrent { throw error }
                 continue
             }
+            if let doubt = roster.withLock({ $0.doubts[key] }) { lane.doubt = doubt }
             switch roster.withLock({ $0.enter(lane, key, ticket) }) {
             case .entered: return
             case .isTaken: return await lane.stop()
@@ -116,8 +117,9 @@ public final class LaneTable: Sendable {
 
     /// Takes lanes out that have nothing to do, and lets those in that wait for a place. The caller ends the former.
     public func retire(_ rested: [Lane]) {
+        let doubts = rested.map { ($0.key, $0.doubt) }
         let admitted = roster.withLock { roster in
-            for lane in rested { roster.retire(lane.key) }
+            for (key, doubt) in doubts { roster.retire(key, doubt) }
             return roster.admitted()
         }
         for key in admitted { backlog(key) }

@@ -30,6 +30,9 @@ final class InstanceContext: @unchecked Sendable {
     /// Given to the plugin; lives as long as this object.
     let host: UnsafeMutablePointer<sbx_host>
     private let texts: [UnsafeMutablePointer<CChar>]
+    /// The embedding program and its version.
+    let program: String
+    let version: String
     /// The instance's name, for `CallScope`; lives as long as this object.
     var owner: UnsafePointer<CChar> { UnsafePointer(texts[2]) }
 
@@ -39,6 +42,8 @@ final class InstanceContext: @unchecked Sendable {
         onStructFault: (@Sendable (StructFault, _ call: String) -> Void)? = nil
     ) {
         self.name = name
+        self.program = program
+        self.version = version
         self.services = services
         logQuota = services.isRemote ? nil : LogQuota()
         structs = StructReader(

@@ -14,14 +14,18 @@ public final class PluginInstance: @unchecked Sendable {
     public let library: PluginLibrary
     let context: InstanceContext
     private let serial: Gate<Void>?
+    private let config: String
     private let onCredentialReady = Mutex<@Sendable () -> Void>({})
     private var control: ControlThread?
     private var raw: OpaquePointer?
     /// Whether start() returned OK: the contract allows stop() only then.
     private var isStarted = false
 
-    private init(name: String, library: PluginLibrary, context: InstanceContext) {
+    private init(
+        name: String, library: PluginLibrary, config: String, context: InstanceContext
+    ) {
         self.name = name
+        self.config = config
         self.library = library
         self.context = context
         serial = library.isSerial ? Gate(()) : nil
@@ -35,29 +39,40 @@ public final class PluginInstance: @unchecked Sendable {
         let context = InstanceContext(
             name: name, program: program, version: version, minor: library.table.abi_minor,
             secrets: config.secrets, services: services, lookup: Services.lookup)
-        let instance = PluginInstance(name: name, library: library, context: context)
+        let json = config.json.text
+        let instance = PluginInstance(
+            name: name, library: library, config: json, context: context)
         let control = try ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
-        let json = config.json.text
-        if case .some(.some(let fault)) = await control.value({ instance.create(json) }) {
+        if case .some(.some(let fault)) = await control.value({ instance.create() }) {
             control.stop()
             throw fault
         }
         return instance
     }
 
-    private func create(_ json: String) -> PluginFault? {
-        CallScope.run(of: context.owner, isControl: true) { arena in
+    private func create() -> PluginFault? {
+        do throws(PluginFault) {
+            raw = try made(for: context)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Calls create() with a host of its own.
+    func made(for context: InstanceContext) throws(PluginFault) -> OpaquePointer {
+        let (made, fault) = CallScope.run(of: context.owner, isControl: true) { arena in
             var made: OpaquePointer?
             var error = sbx_error.fresh
-            let status = library.table.create(context.host, arena.text(json), &made, &error)
-            guard status == SBX_OK else { return PluginFault(status: status, error: error) }
-            guard let made else {
-                return PluginFault(.internal, "create() returned OK without an instance")
-            }
-            raw = made
-            return nil
+            let status = library.table.create(context.host, arena.text(config), &made, &error)
+            return (made, status == SBX_OK ? nil : PluginFault(status: status, error: error))
         }
+        if let fault { throw fault }
+        guard let made else {
+            throw PluginFault(.internal, "create() returned OK without an instance")
+        }
+        return made
     }
 
     /// Starts the instance; role functions are called only after this.
@@ -198,25 +213,6 @@ public final class PluginInstance: @unchecked Sendable {
         let waitMs = context.credentials.nextMs.map { min($0 > now ? $0 - now : 0, Self.lookMs) }
         let wake = min(waitMs ?? .max, context.secrets.hasFiles ? 2_000 : .max)
         if wake != .max { control?.wake(atNs: SystemClock.monotonicNs + wake * 1_000_000) }
-    }
-
-    /// A changed secret renews all credentials at once; the existing values serve until then.
-    private func rereadSecrets() {
-        let (hasChanged, due) = context.secrets.reread(context.services.readFile)
-        guard hasChanged else { return }
-        context.services.log(
-            instance: name, level: .info, message: "reloaded a changed secret file",
-            fields: [])
-        context.credentials.renewAll(nowMs: context.services.nowUnixMs)
-        for tell in due {
-            // Not after a stop: the watcher may be gone.
-            guard context.calls.enter() else { return }
-            context.services.onWorker { [context] in
-                defer { context.calls.leave() }
-                tell()
-            }
-        }
-        context.endpointsChanged()
     }
 
     private func refreshNow(

@@ -100,11 +100,8 @@ struct ConfigCheck {
         }
         if given.isStandIn {
             text = Self.standIn(text, node, path)
-        } else if !node.lengths.contains(text.utf8.count) {
-            report("bad-value", given, path, "must be \(Self.words(node.lengths)) bytes long")
-        } else if let pattern = node.pattern, !pattern.matches(text) {
-            let what = node.text.isEmpty ? "the pattern \(pattern.text)" : node.text
-            report("bad-value", given, path, "does not have the right form: \(what)")
+        } else if let fault = node.fault(of: text) {
+            report("bad-value", given, path, fault)
         }
         if !given.isStandIn { checkAllowed(.string(text), given, node, path) }
         if node.isURI, !given.isStandIn, let fault = Self.fault(ofURI: text) {
@@ -209,7 +206,7 @@ struct ConfigCheck {
         diagnostics.append(Diagnostic(code, at: given.position, "\(owner): \(name) \(what)"))
     }
 
-    private static func words(_ range: ClosedRange<Int>) -> String {
+    fileprivate static func words(_ range: ClosedRange<Int>) -> String {
         if range.upperBound == .max { return "at least \(range.lowerBound)" }
         if range.lowerBound == 0 { return "at most \(range.upperBound)" }
         return range.lowerBound == range.upperBound
@@ -223,5 +220,24 @@ struct ConfigCheck {
         if range.upperBound == .infinity { return "at least \(text(range.lowerBound))" }
         if range.lowerBound == -.infinity { return "at most \(text(range.upperBound))" }
         return "from \(text(range.lowerBound)) to \(text(range.upperBound))"
+    }
+}
+
+extension ConfigSchema.Node {
+    /// What is wrong with the length or form of a text, as words to follow its name; nil if nothing is.
+    func fault(of text: String) -> String? {
+        guard lengths.contains(text.utf8.count) else {
+            return "must be \(ConfigCheck.words(lengths)) bytes long"
+        }
+        guard let pattern, !pattern.matches(text) else { return nil }
+        let what = self.text.isEmpty ? "the pattern \(pattern.text)" : self.text
+        return "does not have the right form: \(what)"
+    }
+
+    /// The same of a value that may be no text.
+    func fault(of bytes: [UInt8]) -> String? {
+        if let text = String(validating: bytes, as: UTF8.self) { return fault(of: text) }
+        return lengths.contains(bytes.count)
+            ? nil : "must be \(ConfigCheck.words(lengths)) bytes long"
     }
 }

@@ -150,6 +150,18 @@ public struct ConfigSchema: Sendable {
             range: -Double.infinity...Double.infinity, pattern: nil, fallback: nil, text: ""),
         facts: PluginFacts())
 
+    /// What is wrong with a new value of a secret, as words to follow its name: "must be at least 16 bytes long". Nil if
+    /// nothing is. `name` is the path of its key: `apps.0.key`.
+    func fault(ofSecret name: String, _ bytes: [UInt8]) -> String? {
+        var node = root
+        for part in name.split(separator: ".") {
+            let child = node.items ?? node.properties.first { $0.key == part }?.node
+            guard let child else { return nil }
+            node = child
+        }
+        return node.fault(of: bytes)
+    }
+
     /// Checks a config against the schema, and reports every fault with its position.
     ///
     /// A nil `value` is a missing config, which counts as an empty map at `position`. `owner` names

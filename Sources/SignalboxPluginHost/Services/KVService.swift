@@ -2,7 +2,7 @@ internal import CSignalbox
 internal import SignalboxCore
 
 /// `sbx.kv/1`.
-enum KVService {
+package enum KVService {
     static let keyBytesMax = 512
     static let valueBytesMax = 64 * 1024
     /// Most keys in a page.
@@ -66,7 +66,7 @@ enum KVService {
                 return SBX_E_TOO_LARGE
             }
             let edit = KeyValueEdit.replace(
-                expected: bytes[0], value: bytes[1], forMs: ttl == 0 ? nil : ttl)
+                expected: bytes[0], value: bytes[1], forMs: KVService.life(ttl))
             let plugin = PluginContext(pointer: plugin)
             return KVService.edit(host, key, edit) { result in
                 guard let done else { return }
@@ -83,7 +83,7 @@ enum KVService {
             }
         }
         table.add = { host, key, amount, ttl, done, plugin in
-            let edit = KeyValueEdit.add(amount, forMs: ttl == 0 ? nil : ttl)
+            let edit = KeyValueEdit.add(amount, forMs: KVService.life(ttl))
             let plugin = PluginContext(pointer: plugin)
             return KVService.edit(host, key, edit) { result in
                 guard let done else { return }
@@ -129,12 +129,18 @@ enum KVService {
         }
     }
 
+    /// A hundred years, so that sums with them fit into their numbers.
+    package static let lifeMsMax: UInt64 = 3_155_760_000_000
+
+    /// How long a value is kept; nil: for ever.
+    static func life(_ ttlMs: UInt64) -> UInt64? { ttlMs == 0 ? nil : min(ttlMs, lifeMsMax) }
+
     private static func change(
         _ context: InstanceContext, _ key: sbx_str, _ value: [UInt8]?, _ ttlMs: UInt64,
         _ done: sbx_kv_done?, _ plugin: UnsafeMutableRawPointer?
     ) -> sbx_status {
         let plugin = PluginContext(pointer: plugin)
-        let expires = ttlMs == 0 ? nil : context.services.nowUnixMs + ttlMs
+        let expires = life(ttlMs).map { context.services.nowUnixMs + $0 }
         return context.answering { answered in
             PluginFault.status { () throws(PluginFault) in
                 try context.services.set(

@@ -7,6 +7,10 @@ final class SecretBox: Sendable {
     private struct State {
         var secrets: [String: PluginSecret]
         var watches: [(name: String, body: @Sendable () -> Void)] = []
+        /// Values of files that cannot be used.
+        var refused: [String: [UInt8]] = [:]
+        /// How many looks in a row found nothing in a file.
+        var lost: [String: Int] = [:]
     }
 
     private let state: Mutex<State>
@@ -57,28 +61,56 @@ final class SecretBox: Sendable {
     /// Removes all watches.
     func endWatches() { state.withLock { $0.watches = [] } }
 
-    /// Reads the files again. Returns whether any secret changed, and the functions to call.
-    func reread(
-        _ read: (String) -> [UInt8]?
-    ) -> (hasChanged: Bool, due: [@Sendable () -> Void]) {
+    /// What the files hold.
+    struct Look {
+        /// Values that differ from the secrets, and were not refused.
+        var news: [String: [UInt8]] = [:]
+        /// Secrets whose files have been gone or empty for two looks.
+        var lost: [String] = []
+    }
+
+    /// Reads the files again, and changes nothing.
+    func look(_ read: (String) -> [UInt8]?) -> Look {
         let files = state.withLock { state in
             state.secrets.compactMap { name, secret in
                 secret.file.map { (name: name, file: $0) }
             }
         }
-        var hasChanged = false
-        var due: [@Sendable () -> Void] = []
+        var look = Look()
         for (name, file) in files {
-            // A file that is being replaced may be gone or empty for a moment.
-            guard let bytes = read(file).map(Self.trimmed), !bytes.isEmpty else { continue }
+            let bytes = read(file).map(Self.trimmed) ?? []
             state.withLock { state in
-                guard let secret = state.secrets[name], secret.bytes != bytes else { return }
-                state.secrets[name]?.bytes = bytes
-                hasChanged = true
-                due += state.watches.filter { $0.name == name }.map(\.body)
+                guard !bytes.isEmpty else {
+                    // A file that is being replaced may be gone or empty for a moment.
+                    state.lost[name, default: 0] += 1
+                    if state.lost[name] == 2 { look.lost.append(name) }
+                    return
+                }
+                state.lost[name] = nil
+                guard state.secrets[name]?.bytes != bytes else { return state.refused[name] = nil }
+                look.news[name] = bytes
             }
         }
-        return (hasChanged, due)
+        // Tried again as soon as one of them is another: a key and its certificate are two files.
+        let refused = state.withLock { $0.refused }
+        if look.news.allSatisfy({ refused[$0.key] == $0.value }) { look.news = [:] }
+        return look
+    }
+
+    /// These values cannot be used: they are not looked at again.
+    func refuse(_ news: [String: [UInt8]]) {
+        state.withLock { $0.refused.merge(news) { $1 } }
+    }
+
+    /// These values are the secrets from now on. Returns the functions to call.
+    func take(_ news: [String: [UInt8]]) -> [@Sendable () -> Void] {
+        state.withLock { state in
+            for (name, bytes) in news {
+                state.secrets[name]?.bytes = bytes
+                state.refused[name] = nil
+            }
+            return state.watches.filter { news[$0.name] != nil }.map(\.body)
+        }
     }
 
     /// Text without the line break that editors put at the end of a file.

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -99,6 +100,24 @@ static int start_many(int most) {
   return !status;
 }
 
+/* More than a plugin may have, without touching it. */
+static int hoard(int kind) { return mmap(NULL, 3ul << 30, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, -1, 0) != MAP_FAILED; }
+/* Shared memory by way of a device. */
+static int hoard_zero(void) {
+  int file = open("/dev/zero", O_RDONLY);
+  return file >= 0 && mmap(NULL, 1 << 20, PROT_READ, MAP_SHARED, file, 0) != MAP_FAILED;
+}
+
+/* How soon the kernel ends a process if there is no memory. */
+static int score(pid_t process) {
+  char path[64], text[16] = "";
+  snprintf(path, sizeof path, "/proc/%d/oom_score_adj", process);
+  int file = open(path, O_RDONLY);
+  if (file < 0 || read(file, text, sizeof text - 1) < 0) return -2000;
+  close(file);
+  return atoi(text);
+}
+
 /* Returns 1 if it worked, else 0 and errno. */
 static int attempt(const char *what, const char *target) {
   pid_t gateway = getppid();
@@ -130,6 +149,11 @@ static int attempt(const char *what, const char *target) {
   if (!strcmp(what, "limit")) return prlimit(gateway, RLIMIT_CORE, NULL, &limit) == 0 && prlimit(gateway, RLIMIT_CORE, &limit, NULL) == 0;
   if (!strcmp(what, "owner")) return pipe(pipe_ends) == 0 && fcntl(pipe_ends[0], F_SETOWN, gateway) == 0;
   if (!strcmp(what, "files")) return open_many(300);
+  if (!strcmp(what, "hoard")) return hoard(MAP_PRIVATE | MAP_ANONYMOUS);
+  if (!strcmp(what, "hoard shared")) return hoard(MAP_SHARED | MAP_ANONYMOUS);
+  if (!strcmp(what, "hoard zero")) return hoard_zero();
+  if (!strcmp(what, "hoard file")) return finish(memfd_create("hoard", MFD_CLOEXEC));
+  if (!strcmp(what, "survive")) return score(gateway) >= score(getpid());
   if (!strcmp(what, "threads")) return start_many(1100);
   if (!strcmp(what, "dump")) return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
   if (!strcmp(what, "gain")) return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0;

@@ -42,6 +42,10 @@ static sbx_status make(sbx_instance *i, const sbx_build_input *in, sbx_build_sin
   trap("build");
   return build.build(i, in, sink, e);
 }
+static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *out, sbx_error *e) {
+  trap("endpoint");
+  return http.endpoint(i, app, out, e);
+}
 static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *d, size_t n, size_t s, sbx_http_sink *sink, sbx_error *e) {
   sbx_status status = http.prepare(i, app, d, n, s, sink, e);
   if (status == SBX_E_AGAIN) return status;
@@ -72,6 +76,7 @@ static const void *role(const char *id) {
   }
   if (!strcmp(id, SBX_ROLE_SEND_HTTP)) {
     my_http = http = *(const sbx_send_http *)given;
+    my_http.endpoint = endpoint;
     my_http.prepare = prepare;
     my_http.classify = classify;
     return &my_http;

@@ -40,6 +40,10 @@ int confine_dumps(void);
 /* Limits, which are lowered and never raised. */
 int confine_cores(void);
 int confine_files(uint64_t most);
+/* Memory that it can write and shares with nobody: heap, stacks of threads, data. No limit under a sanitizer. */
+int confine_memory(uint64_t most);
+/* If memory runs out, the kernel ends this process before others that have the score of its parent. */
+int confine_survival(int more);
 /* Counts the threads and processes of a user, so it means something in a user namespace of its own. */
 int confine_threads(uint64_t most);
 /* Drops all capabilities, or those that lead around the rules for memory of other processes and of the kernel. For

@@ -9,6 +9,10 @@ public enum Confiner {
     /// Open files of a plugin's process, and of one in a sandbox.
     private static let filesMax: UInt64 = 4_096
     private static let sandboxFilesMax: UInt64 = 256
+    /// What a plugin's process may write to and shares with nobody, in bytes: a plugin that leaks or hoards ends there.
+    package static let memoryMax: UInt64 = 2 << 30
+    /// By how much the kernel rather ends a plugin's process than the gateway, in thousandths of the memory.
+    private static let survival: Int32 = 300
     /// Threads of a sandbox.
     private static let threadsMax: UInt64 = 1_024
 
@@ -72,6 +76,8 @@ public enum Confiner {
         if plan.has(.limits) {
             _ = confine_cores()
             _ = confine_files(isSandbox ? sandboxFilesMax : filesMax)
+            _ = confine_memory(memoryMax)
+            _ = confine_survival(survival)
         }
         if isSandbox, plan.has(.namespaces) { enterNamespaces(plan) }
         if plan.has(.privileges) {

@@ -10,7 +10,7 @@ enum LandlockRules {
         "/usr/share/ca-certificates", "/sys/devices/system/cpu",
     ]
     private static let files = [
-        "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/ssl/openssl.cnf", "/dev/zero",
+        "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/ssl/openssl.cnf",
         "/dev/random", "/dev/urandom",
     ]
 

@@ -266,7 +266,7 @@ extension IsolatedInstance {
         }
         guard isDue else { return }
         services.metric(instance: name, name: "restarts_total", labels: [], isGauge: false)?.add(1)
-        _ = secrets.reread(services.readFile)
+        takeSecrets()
         let fault = open() ?? begin() ?? again()
         let isStopping = state.update { state in
             state.isMaking = false
@@ -285,6 +285,15 @@ extension IsolatedInstance {
                 Attribute("error", fault.message), Attribute("restart_in_ms", "\(waitMs)"),
             ])
         schedule(inMs: waitMs)
+    }
+
+    /// Takes over what the files of its secrets hold now. The new process tries what the schema does not know.
+    private func takeSecrets() {
+        let schema = library.configSchema.flatMap { try? ConfigSchema.parse($0) }
+        let news = secrets.look(services.readFile).news.filter { name, bytes in
+            schema?.fault(ofSecret: name, bytes) == nil
+        }
+        _ = secrets.take(news)
     }
 
     private func again() -> PluginFault? {

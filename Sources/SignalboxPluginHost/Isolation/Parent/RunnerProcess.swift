@@ -106,10 +106,11 @@ final class RunnerProcess: Sendable {
                 if case .ended(let how) = fate { return how }
                 var raw: Int32 = 0
                 linux_kill_group_of_ended(pid)
-                let found = waitpid(pid, &raw, isLate ? 0 : WNOHANG)
+                var usage = rusage()
+                let found = wait4(pid, &raw, isLate ? 0 : WNOHANG, &usage)
                 guard found != 0, found == pid || errno != EINTR else { return nil }
                 // It may have been reaped elsewhere, for example because the program ignores SIGCHLD.
-                let how = found == pid ? Self.words(status: raw) : "ended"
+                let how = found == pid ? Self.words(status: raw, heldKiB: usage.ru_maxrss) : "ended"
                 fate = .ended(how)
                 return how
             }
@@ -119,7 +120,15 @@ final class RunnerProcess: Sendable {
         }
     }
 
-    private static func words(status: Int32) -> String {
+    static func words(status: Int32, heldKiB: Int) -> String {
+        // Then its end may come from the bound, or from a machine without memory.
+        let isLarge = UInt64(heldKiB) << 10 >= Confiner.memoryMax / 2
+        guard isLarge else { return ending(status) }
+        let most = Confiner.memoryMax >> 20
+        return ending(status) + "; it held \(heldKiB >> 10) MiB of memory, and \(most) are the most"
+    }
+
+    private static func ending(_ status: Int32) -> String {
         let signal = status & 0x7F
         guard signal != 0 else { return "ended itself (exit \(status >> 8 & 0xFF))" }
         let text = strsignal(signal).map { String(cString: $0) } ?? "unknown"

@@ -123,8 +123,12 @@ struct EditMessage: WireValue {
     /// Within the bounds of `sbx.kv/1`.
     var isSound: Bool {
         guard key.utf8.count <= KVService.keyBytesMax else { return false }
-        guard case .replace(let expected, let value, _) = edit else { return true }
-        return max(expected?.count ?? 0, value?.count ?? 0) <= KVService.valueBytesMax
+        switch edit {
+        case .add(_, let forMs): return forMs ?? 0 <= KVService.lifeMsMax
+        case .replace(let expected, let value, let forMs):
+            return max(expected?.count ?? 0, value?.count ?? 0) <= KVService.valueBytesMax
+                && forMs ?? 0 <= KVService.lifeMsMax
+        }
     }
 }
 
