@@ -69,6 +69,15 @@ import Testing
         try FileManager.default.moveItem(at: file, to: rig.folder.appending(path: "audit.log.1"))
         _ = try await rig.gateway.reload()
         #expect(try lines().map { $0["action"]?.string } == ["reload"])
+        let yaml = rig.folder.appending(path: "gateway.yaml")
+        let changed = try String(contentsOf: yaml, encoding: .utf8)
+            .replacing("token-of-the-crm-1", with: "token-of-the-crm-2")
+        try changed.write(to: yaml, atomically: true, encoding: .utf8)
+        let report = try await rig.gateway.reload()
+        #expect(report.settings == ["devices"])
+        let last = try #require(try lines().first { $0["action"]?.string != "reload" })
+        #expect(last["action"]?.string == "configuration changed")
+        #expect(last["detail"]?.text == #"{"settings":["devices"]}"#)
         await rig.end()
     }
 

@@ -18,7 +18,12 @@ import Testing
             "devices of requests for users with more than 10,000, while they are stored",
             ["devicesMin = 10_000", "devicesMax = 200_000"]
         ),
-        ("dead tokens in a row, per sender and app", ["inRowMax = 20"]),
+        (
+            "dead tokens in a row, per sender and app, or per origin that tokens name",
+            ["inRowMax = 20"]
+        ),
+        ("a wait that a provider asks for", ["hintMsMax: UInt64 = 900_000"]),
+        ("pushes that wait in memory for a slow origin", ["parkedMax: Int { 128 }"]),
         ("events in one request", ["eventsPerRequestMax = 1_000"]),
         (
             "events in a batch of a source plugin",

@@ -8,7 +8,7 @@ struct PlanChange: Sendable {
     /// Instances; those with the same library, config and secrets keep running.
     let plugins: Names
     let routes: Names
-    /// Keys of `gateway:` that take effect with the reload.
+    /// Keys of `gateway:`, and sections of the file, that take effect with the reload.
     let settings: [String]
     /// Keys of `gateway:` that take effect only after a restart.
     let needRestart: [String]
@@ -31,18 +31,23 @@ struct PlanChange: Sendable {
             return texts && before.text == now.text
                 && before.route.rules.retry == now.route.rules.retry
         }
+        // With what their values were filled from: a client's token is in a file of its own.
+        let sections = ["devices", "outcomes"].filter { section in
+            old.config.given?[section]?.json != new.config.given?[section]?.json
+        }
         self.init(
-            plugins: plugins, routes: routes, from: old.config.gateway, to: new.config.gateway,
-            started: started)
+            plugins: plugins, routes: routes, sections: sections, from: old.config.gateway,
+            to: new.config.gateway, started: started)
     }
 
     init(
-        plugins: Names, routes: Names, from before: GatewaySettings, to now: GatewaySettings,
-        started: GatewaySettings
+        plugins: Names, routes: Names, sections: [String] = [], from before: GatewaySettings,
+        to now: GatewaySettings, started: GatewaySettings
     ) {
         self.plugins = plugins
         self.routes = routes
-        settings = Setting.all.filter { !$0.needsRestart && !$0.isSame(before, now) }.map(\.key)
+        settings =
+            Setting.all.filter { !$0.needsRestart && !$0.isSame(before, now) }.map(\.key) + sections
         needRestart = Setting.all.filter { $0.needsRestart && !$0.isSame(started, now) }
             .map(\.key)
         kept = Set(plugins.kept)

@@ -14,6 +14,17 @@ extension ReloadReport {
         ])
     }
 
+    /// The names of all that is new, gone or different; nil: nothing is.
+    var changes: JSONValue? {
+        let lists = [
+            ("routes_added", routes.added), ("routes_removed", routes.removed),
+            ("routes_changed", routes.changed), ("plugins_added", plugins.added),
+            ("plugins_removed", plugins.removed), ("plugins_changed", plugins.changed),
+            ("settings", settings),
+        ].filter { !$0.1.isEmpty }
+        return lists.isEmpty ? nil : .object(lists.map { .init($0.0, Self.list($0.1)) })
+    }
+
     fileprivate static func list(_ texts: [String]) -> JSONValue {
         .array(texts.map { .string($0) })
     }

@@ -27,7 +27,7 @@ public struct ReloadReport: Sendable {
     public let routes: Names
     /// Plugin instances; those that changed were replaced.
     public let plugins: Names
-    /// Keys of `gateway:` whose new value is in effect.
+    /// Keys of `gateway:`, and the sections `devices` and `outcomes`, whose new value is in effect.
     public let settings: [String]
     /// Keys of `gateway:` that differ from what the gateway has started with, and take effect only after a restart.
     public let needRestart: [String]

@@ -129,6 +129,12 @@ final class Reloader: Sendable {
             }
             plan.logWarnings(logger)
             Self.write(report, logger)
+            if let changes = report.changes {
+                engine.context.record(
+                    Audit.Record(
+                        action: "configuration changed", caller: "gateway", address: "",
+                        status: 200, detail: changes))
+            }
             status = "Running"
             return report
         } catch let error as ConfigurationError {
