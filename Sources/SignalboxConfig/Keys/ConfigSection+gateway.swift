@@ -71,7 +71,7 @@ extension ConfigSection {
                 "which [dead letters](people.md#dead-letters) are kept, and for how long, see below",
                 "`14d`", .either([.duration, .section(dead)])),
             .init("log", "what is logged, and how", "see below", .section(log)),
-            .init("tls", "TLS on `listen`", "plain HTTP", .section(tls)),
+            .init("tls", "TLS on `listen` and `devices.listen`", "plain HTTP", .section(tls)),
             .init(
                 "sources",
                 "names whose events an [embedding program](embedding.md) submits",
