@@ -22,7 +22,10 @@ import Testing
             "dead tokens in a row, per sender and app, or per origin that tokens name",
             ["inRowMax = 20"]
         ),
-        ("a wait that a provider asks for", ["hintMsMax: UInt64 = 900_000"]),
+        (
+            "a wait that a provider asks for",
+            ["hintMsMax: UInt64 = 900_000", "(deadline - nowUnixMs) / 2"]
+        ),
         ("pushes that wait in memory for a slow origin", ["parkedMax: Int { 128 }"]),
         ("events in one request", ["eventsPerRequestMax = 1_000"]),
         (

@@ -157,6 +157,19 @@ import Testing
         #expect(withdrawn == .released)
     }
 
+    @Test(arguments: [(Outcome.Kind.throttled, UInt32(429)), (.retry, 503)])
+    func `a provider that asks for longer than the push lives is asked again before that`(
+        kind: Outcome.Kind, code: UInt32
+    ) {
+        var outcome = Outcome(item: 1, kind: kind, reason: "later")
+        outcome.providerCode = code
+        outcome.retryAfterMs = .max
+        let delivery = delivery(1, deadline: 601_000)
+        let decision = DeliveryDecision.decide(
+            outcome, delivery: delivery, policy: .standard, nowUnixMs: 1_000, random: 0)
+        #expect(decision == .retry(atUnixMs: 301_000, isFree: kind == .retry))
+    }
+
     @Test func `hints are spread, so that what was refused together comes back apart`() {
         let waits = [0, 0.5, 0.99].map {
             RetryPolicy.standard.waitMs(afterAttempt: 1, hintMs: 60_000, random: $0)

@@ -1,14 +1,15 @@
 /// Requests that wait for a place, so that an origin that is slow leaves places to the others: a value without
 /// threads or time.
 ///
-/// The empty origin is the endpoint's own and has no bound of its own.
+/// An origin is slow until it has answered in time, for origins come from tokens, and anybody may name new ones. The
+/// empty origin is the endpoint's own and has no bound of its own.
 struct OriginQueue<Item> {
     private struct Origin {
         var running = 0
         /// Of these, how many began while it was slow.
         var slowRunning = 0
-        /// The last request to it got no answer, or a late one.
-        var isSlow = false
+        /// The last request to it was answered in time.
+        var isQuick = false
         var parked: [Item] = []
         var parkedHead = 0
         /// It is in `eligible` or `held`.
@@ -17,8 +18,8 @@ struct OriginQueue<Item> {
         var hasParked: Bool { parkedHead < parked.count }
     }
 
-    /// Slow origins that are remembered while nothing waits for them.
-    static var slowMax: Int { 1_000 }
+    /// Quick origins that are remembered while nothing is under way to them.
+    static var quickMax: Int { 1_000 }
     /// Requests that wait for one slow origin: more would keep those for others out of memory.
     static var parkedMax: Int { 128 }
 
@@ -67,7 +68,7 @@ struct OriginQueue<Item> {
             }
             var origin = origins[name] ?? Origin()
             guard !origin.hasParked, hasPlace(origin, room) else {
-                if origin.isSlow, origin.parked.count - origin.parkedHead >= Self.parkedMax {
+                if !origin.isQuick, origin.parked.count - origin.parkedHead >= Self.parkedMax {
                     excess.append(item)
                 } else {
                     origin.parked.append(item)
@@ -98,7 +99,7 @@ struct OriginQueue<Item> {
             slowRunning -= 1
             isPlaceOfSlow = true
         }
-        origin.isSlow = isSlow
+        origin.isQuick = !isSlow
         if isSlow, origin.parked.count - origin.parkedHead > Self.parkedMax {
             excess += origin.parked[(origin.parkedHead + Self.parkedMax)...]
             origin.parked.removeSubrange((origin.parkedHead + Self.parkedMax)...)
@@ -111,7 +112,7 @@ struct OriginQueue<Item> {
         if isPlaceOfSlow, !held.isEmpty { eligible.append(held.removeFirst()) }
         origins[name] = origin
         guard origin.running == 0, !origin.hasParked else { return }
-        if !isSlow || origins.count > Self.slowMax { origins[name] = nil }
+        if isSlow || origins.count > Self.quickMax { origins[name] = nil }
     }
 
     /// Takes out all that has not begun.
@@ -130,7 +131,7 @@ struct OriginQueue<Item> {
     private mutating func begin(_ origin: inout Origin, _ name: String, _ room: Int) {
         running += 1
         origin.running += 1
-        if origin.isSlow {
+        if !origin.isQuick {
             origin.slowRunning += 1
             slowRunning += 1
         }
@@ -153,7 +154,7 @@ struct OriginQueue<Item> {
     /// One that answers leaves a quarter of the places to the others; one that does not has few, and all of these
     /// together have a quarter.
     private func hasPlace(_ origin: Origin, _ room: Int) -> Bool {
-        guard origin.isSlow else { return origin.running < max(1, room - room / 4) }
+        guard !origin.isQuick else { return origin.running < max(1, room - room / 4) }
         return origin.running < max(1, room / 16) && slowRunning < max(1, room / 4)
     }
 }

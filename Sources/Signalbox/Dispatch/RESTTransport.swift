@@ -195,7 +195,8 @@ final class RESTTransport: LaneTransport {
                 case .privateAddress: .originPrivate
                 case .invalid, .unreachable: isElsewhere ? .originUnreachable : .unreachable
                 }
-            return PushResult(items: items, answer: .fault(kind), detail: fault.message)
+            return PushResult(
+                items: items, answer: .fault(kind), detail: fault.message, origin: waiting.origin)
         }
     }
 }

@@ -28,13 +28,14 @@ public enum DeliveryDecision: Sendable, Equatable {
         case .config where !isFree: return .failed(reason: name(outcome))
         case .retry, .throttled, .auth, .config:
             let free = delivery.freeAttempts
+            let hint = hintMs(outcome, delivery, nowUnixMs)
             let wait =
                 isFree
                 ? RetryPolicy.outage.waitMs(
-                    afterAttempt: free + 1, hintMs: outcome.retryAfterMs, random: random())
+                    afterAttempt: free + 1, hintMs: hint, random: random())
                 : policy().waitMs(
                     afterAttempt: delivery.attempt - min(free, delivery.attempt - 1),
-                    hintMs: outcome.retryAfterMs, random: random())
+                    hintMs: hint, random: random())
             guard let wait else {
                 return .failed(reason: fault == .reset ? outcome.reason : "retries_exhausted")
             }
@@ -48,6 +49,16 @@ public enum DeliveryDecision: Sendable, Equatable {
             }
             return .retry(atUnixMs: at, isFree: isFree)
         }
+    }
+
+    /// How long the provider asks to wait: half of the time that is left, at most. It may be well sooner than it says, and a
+    /// push whose time is over is lost.
+    private static func hintMs(
+        _ outcome: Outcome, _ delivery: Delivery, _ nowUnixMs: UInt64
+    ) -> UInt64 {
+        let deadline = delivery.deadlineUnixMs
+        guard deadline > nowUnixMs else { return outcome.retryAfterMs }
+        return min(outcome.retryAfterMs, (deadline - nowUnixMs) / 2)
     }
 
     /// Whether an attempt counts as none: nothing was sent, the provider says that it is down, or that

@@ -25,6 +25,10 @@ public struct LaneHealth: Sendable {
     /// How many more may be sent.
     public func room(inFlight: Int) -> Int { max(0, ramp - inFlight) }
 
+    /// Its requests go to origins that they name: each has bounds of its own, and one that is slow must not use up what
+    /// the others may have.
+    mutating func spread() { ramp = inFlightMax }
+
     /// Takes an outcome in; `isFirst`: of the delivery's first attempt.
     public mutating func take(
         _ outcome: Outcome, isFirst: Bool, nowMs: UInt64, random: @autoclosure () -> Double

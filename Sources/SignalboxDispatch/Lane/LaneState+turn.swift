@@ -48,6 +48,7 @@ extension LaneState {
         inbox = Inbox()
         turn.responses.reserveCapacity(results.count)
         for result in results {
+            if !result.origin.isEmpty { health.spread() }
             switch result.answer {
             case .response(var response):
                 response.items = result.items
