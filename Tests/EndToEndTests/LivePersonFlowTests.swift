@@ -358,6 +358,42 @@ final class BrandLogin: Sendable {
         await login.api.shutdown()
     }
 
+    @Test func `an outage of the issuer locks nobody out for a day`() async throws {
+        let login = try await BrandLogin.start()
+        let clock = StillClock()
+        let origin = login.api.origin
+        let rig = try await GatewayRig(
+            clock: { clock.now },
+            config: {
+                GatewayRig.plugins($0) + """
+
+                    devices:
+                      users:
+                        - { name: u, app: a, issuer: "https://login.example", jwks_url: "\(origin)/jwks" }
+
+                    """ + GatewayRig.routes
+            })
+        let lasting = [
+            ("exp", JSONValue.integer(Int64(Date().timeIntervalSince1970) + 500_000))
+        ]
+        func status(_ token: String) async throws -> UInt32 {
+            try await DeviceTests.call(
+                rig, "POST", "/v1/devices", Self.device("0a1b", "ios"), token: token
+            ).status
+        }
+        let known = try BrandLogin.token(login.ec, "ES256", kid: "ec-1", claims: lasting)
+        let foreign = try BrandLogin.token(
+            ThrowAway.p256Key(), "ES256", kid: "ec-1", claims: lasting)
+        #expect(try await status(known) == 200)
+        await login.api.shutdown()
+        clock.advance(ms: 700_000)
+        #expect(try await status(known) == 200)
+        #expect(try await status(foreign) == 503)
+        clock.advance(ms: 86_400_000)
+        #expect(try await status(known) == 503)
+        await rig.end()
+    }
+
     @Test func `a user reaches no devices of others`() async throws {
         let login = try await BrandLogin.start()
         // What a platform is called says nothing: its sender does.

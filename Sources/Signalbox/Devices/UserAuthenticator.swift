@@ -29,6 +29,8 @@ final class UserAuthenticator: Sendable {
     /// How long fetched keys are valid, and how soon an unknown `kid` fetches them again.
     private static let keysLifeMs: UInt64 = 600_000
     private static let keysAgainMs: UInt64 = 30_000
+    /// How long they serve while no others can be fetched: an outage of the issuer locks nobody out.
+    private static let keysStaleMs: UInt64 = 86_400_000
     /// How long a used code is remembered.
     private static let codeLifeMs: UInt64 = 3_600_000
     /// Codes that are remembered, and exchanged at once: anybody may send one.
@@ -112,12 +114,19 @@ final class UserAuthenticator: Sendable {
     ) async throws(Failure) -> Bool {
         if let keys { return token.isSigned(by: keys) }
         let now = clock()
-        if let known = state.withLock({ $0.fetched[settings.keysURL] }) {
+        let known = state.withLock { $0.fetched[settings.keysURL] }
+        if let known {
             if now < known.atMs + Self.keysLifeMs, token.isSigned(by: known.keys) { return true }
             // Keys are rotated: an unknown one is fetched, but not for every forged token.
             if now < known.atMs + Self.keysAgainMs { return false }
         }
-        return token.isSigned(by: try await fetchKeys(settings, now))
+        do throws(Failure) {
+            return token.isSigned(by: try await fetchKeys(settings, now))
+        } catch {
+            guard let known, now < known.atMs + Self.keysStaleMs, token.isSigned(by: known.keys)
+            else { throw error }
+            return true
+        }
     }
 
     /// Fetches keys, once for all callers; after a failure not again for a while.
