@@ -29,7 +29,8 @@ import Testing
                 #expect(spread >= plain && Double(spread) <= most, "seed \(seed)")
                 let hint = random.next() % 20_000_000
                 let hinted = policy.waitMs(afterAttempt: attempt, hintMs: hint, random: chance)
-                let late = hint + UInt64(Double(hint) * 0.1 * chance)
+                let heard = min(hint, RetryPolicy.hintMsMax)
+                let late = heard + UInt64(Double(heard) * 0.1 * chance)
                 #expect(hinted == max(spread, late), "seed \(seed)")
             }
             let over = policy.waitMs(afterAttempt: policy.retries + 1, hintMs: 0, random: 0)
