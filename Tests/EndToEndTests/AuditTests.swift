@@ -117,6 +117,27 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a push that is sent at once is recorded without its token and its text`()
+        async throws
+    {
+        let rig = try await Self.rig(", audit: audit.log")
+        let body = #"""
+            {"via":"apns","token":"token-of-a-phone","notification":{"title":"Your PIN is 4711"}}
+            """#
+        let answer = try await AdminTests.ask(
+            rig, "POST", "/send",
+            [
+                "host: localhost", "content-type: application/json",
+                "authorization: Bearer \(AdminTests.token)",
+            ], body: body)
+        #expect(answer.status == 200, "\(answer.head)")
+        let text = try String(
+            contentsOf: rig.folder.appending(path: "audit.log"), encoding: .utf8)
+        #expect(text.contains(#""detail":{"via":"apns"}"#), "\(text)")
+        #expect(!text.contains("token-of-a-phone") && !text.contains("4711"))
+        await rig.end()
+    }
+
     @Test func `without a file changes are in the log, and a file that fails is told of`()
         async throws
     {

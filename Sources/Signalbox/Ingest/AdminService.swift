@@ -122,7 +122,7 @@ final class AdminService: AsyncHTTPServerHandler {
             Audit.Record(
                 action: "\(request.method) \(request.path)\(isUnderstood ? query : "")",
                 caller: caller, address: request.remote, status: answer.status,
-                detail: isShown ? asked.map { context.users.named(in: $0) } ?? .null : .null))
+                detail: isShown ? asked.map { context.users.recorded($0) } ?? .null : .null))
     }
 
     private static func object(_ query: String) -> JSONValue {

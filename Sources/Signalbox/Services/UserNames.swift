@@ -45,15 +45,19 @@ struct UserNames: Sendable {
         }
     }
 
-    /// What was asked for, with the user as the log names them.
-    func named(in detail: JSONValue) -> JSONValue {
-        guard case .object(let members) = detail else { return detail }
+    /// What an audit keeps of a request: names, numbers and switches, with the user as the log names them.
+    ///
+    /// A device's token and what a push says (`notification`, the only object in a request) are left out.
+    func recorded(_ request: JSONValue) -> JSONValue {
+        guard case .object(let members) = request else { return .null }
         return .object(
-            members.map { member in
-                guard member.key == "user", let user = member.value.scalarText else {
-                    return member
+            members.compactMap { member in
+                switch (member.key, member.value) {
+                case ("token", _), (_, .object): nil
+                case ("user", let value):
+                    .init(member.key, .string(value.scalarText.flatMap(name) ?? ""))
+                default: member
                 }
-                return .init(member.key, .string(name(user) ?? ""))
             })
     }
 }
