@@ -32,6 +32,11 @@ import Testing
         ("  name: abc", "  name: abc"),
         ("  # admin_token: old-secret", "  # admin_token: ••••••"),
         ("  # a note: nothing to hide", "  # a note: nothing to hide"),
+        (
+            "  tracing: { endpoint: \"https://otlp.example.com/v1/traces?code=s3cret\" }",
+            "  tracing: { endpoint: ••••••"
+        ),
+        ("  # url: https://hooks.example.com/x?sig=old", "  # url: ••••••"),
     ])
     func `a secret is masked, and a reference is not`(given: String, shown: String) {
         let text = "version: 1\ngateway:\n\(given)\n# the routes\nroutes: []\n"
@@ -43,6 +48,24 @@ import Testing
         let text =
             "version: 1\nplugins:\n  z:\n    library: Zendesk\n    config:\n      path: /in/s3cret\n"
         #expect(lines(text).last == "      path: ••••••")
+    }
+
+    @Test func `a query is masked in addresses of the gateway and shown in links of pushes`() {
+        let text = """
+            version: 1
+            outcomes:
+              - { name: a, url: "https://x.example.com/hook?code=s3cret" , secret: "${env:A}" }
+            tests:
+              - name: t
+                given:
+                  path: /in/z?sig=s3cret
+            routes:
+              - name: r
+                build: { set: { link: "https://shop.example.com/?order={{ id }}" } }
+            """
+        let all = lines(text).joined(separator: "\n")
+        #expect(!all.contains("s3cret"))
+        #expect(all.contains("https://shop.example.com/?order={{ id }}"))
     }
 
     @Test func `a secret of many lines is masked in all of them`() {

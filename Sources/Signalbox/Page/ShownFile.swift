@@ -4,9 +4,10 @@ internal import SignalboxPluginHost
 
 /// A configuration's lines without its secrets.
 ///
-/// A value is masked if a plugin's schema or the gateway takes it for a secret, if it has the value of one, or if its key
-/// sounds like one. What `${env:...}` and `${file:...}` stand for is not in the file, so these stay as they are
-/// written. In doubt more is masked: from such a value to the next one in the file.
+/// A value is masked if a plugin's schema or the gateway takes it for a secret, if it has the value of one, if its key
+/// sounds like one, or if it is an address with a password or a query. What `${env:...}` and `${file:...}` stand for is
+/// not in the file, so these stay as they are written. In doubt more is masked: from such a value to the next one in the
+/// file.
 struct ShownFile {
     private static let mask = "••••••"
     private static let names = [
@@ -61,10 +62,20 @@ struct ShownFile {
         if path.count == 4, path[0..<3] == ["gateway", "tracing", "headers"] { return true }
         // Some sources sign nothing, and their path is the secret.
         if path.count == 4, path[0] == "plugins", path[2...] == ["config", "path"] { return true }
-        // A user's name and password in an address.
-        if text.contains("://"), text.contains("@") { return true }
+        if Self.hidesInAddress(text, isSent: path.first == "routes" || path.first == "texts") {
+            return true
+        }
         return path.count > 3 && path[0] == "plugins" && path[2] == "config"
             && unknown.contains(path[1])
+    }
+
+    /// Whether an address has a place for secrets: a user's name and password, or a query (`?sig=...`).
+    ///
+    /// `isSent`: it goes to phones, as a link does, so its query is no secret.
+    private static func hidesInAddress(_ text: String, isSent: Bool) -> Bool {
+        let isWhole = text.contains("://")
+        if isWhole, text.contains("@") { return true }
+        return !isSent && text.contains("?") && (isWhole || text.hasPrefix("/"))
     }
 
     private static func sounds(_ key: String) -> Bool {
@@ -152,6 +163,8 @@ struct ShownFile {
         else { return line }
         let key = String(String.UnicodeScalarView(line[..<colon])).lowercased()
             .filter { !" #-\t\"'".contains($0) }
-        return sounds(key) ? line[...colon] + Array(" \(mask)".unicodeScalars) : line
+        let rest = String(String.UnicodeScalarView(line[line.index(after: colon)...]))
+        guard sounds(key) || hidesInAddress(rest, isSent: false) else { return line }
+        return line[...colon] + Array(" \(mask)".unicodeScalars)
     }
 }
