@@ -218,7 +218,7 @@ let package = Package(
             name: "SignalboxCLI",
             dependencies: [
                 "Signalbox", "SignalboxSimulators", "SignalboxConformance", "SignalboxDevTools",
-                "CAllocator",
+                "SignalboxObservability", "CAllocator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
         // APNs, FCM, HMS, Airship and Telegram for tests.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Signalbox
+import SignalboxObservability
 
 /// `signalbox top`.
 struct TopCommand: AsyncParsableCommand {

@@ -60,6 +60,10 @@ public struct LineLogHandler: LogHandler {
         case .text: writeText(event, fields, to: &line)
         case .json: writeJSON(event, fields, to: &line)
         }
+        // Inside JSON strings, so the escapes are JSON's own. Most lines are ASCII, without control characters by now.
+        if line.contains(where: { $0 >= 0x7F }) {
+            line = Array(PlainText.line(String(decoding: line, as: UTF8.self)).utf8)
+        }
         line.append(0x0A)
         return line
     }
@@ -71,22 +75,22 @@ public struct LineLogHandler: LogHandler {
         let level = "\(event.level)".uppercased()
         line.append(contentsOf: "\(Timestamp.now) \(level) ".utf8)
         // Words and names of fields may be a plugin's: they begin no line of their own.
-        Self.write("\(event.message)", to: &line) { $0 < 0x20 || $0 == 0x7F }
+        Self.write("\(event.message)", to: &line, unless: "")
         for (key, value) in fields {
             let text = "\(value)"
             if text.isEmpty { continue }
             line.append(0x20)
-            Self.write(key, to: &line) { $0 <= 0x20 || $0 == 0x7F }
+            Self.write(key, to: &line, unless: " ")
             line.append(UInt8(ascii: "="))
-            Self.write(text, to: &line) { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\"") }
+            Self.write(text, to: &line, unless: " \"")
         }
     }
 
-    /// Text as it is, or as a JSON string if it has a byte that is not plain.
-    private static func write(
-        _ text: String, to line: inout [UInt8], unless isOdd: (UInt8) -> Bool
-    ) {
-        if text.utf8.contains(where: isOdd) {
+    /// Text as it is, or as a JSON string if it steers who reads it or has a character that its place forbids.
+    private static func write(_ text: String, to line: inout [UInt8], unless forbidden: String) {
+        if PlainText.isSteered(by: text)
+            || text.utf8.contains(where: { forbidden.utf8.contains($0) })
+        {
             JSONValue.write(string: text, to: &line)
         } else {
             line.append(contentsOf: text.utf8)

@@ -28,4 +28,21 @@ import Testing
         #expect(text.utf8.filter { $0 < 0x20 } == [0x0A] && text.hasSuffix("\n"))
         #expect(text.contains(#""x\n2026-01-01 NOTICE change\u001b[31m" "a\nb"="c\rd""#), "\(text)")
     }
+
+    /// As the commands escape them: `\u` and four digits, which JSON reads back.
+    @Test(arguments: [LineLogHandler.Format.text, .json])
+    func `text that turns around or breaks a line stays in its place`(
+        format: LineLogHandler.Format
+    ) throws {
+        let odd = "\u{202E}\u{2066}\u{2028}\u{2029}\u{85}\u{200F}\u{61C}"
+        let handler = LineLogHandler(label: "l", format: format, level: LogLevel(.info))
+        let line = handler.line(
+            LogEvent(
+                level: .info, message: "said", error: nil, metadata: ["reason": "a\(odd)ü"],
+                source: "", file: "", function: "", line: 0))
+        let text = String(decoding: line, as: UTF8.self)
+        #expect(!text.unicodeScalars.contains { odd.unicodeScalars.contains($0) })
+        let shown = #""a\u202e\u2066\u2028\u2029\u0085\u200f\u061cü""#
+        #expect(text.contains(format == .text ? "reason=\(shown)" : "\"reason\":\(shown)"))
+    }
 }

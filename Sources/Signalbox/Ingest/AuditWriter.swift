@@ -35,7 +35,7 @@ final class AuditWriter: Sendable {
             .init("detail", record.detail),
         ]
         if record.count > 1 { members.append(.init("count", .integer(Int64(record.count)))) }
-        let bytes = Array((JSONValue.object(members).text + "\n").utf8)
+        let bytes = Array((PlainText.line(JSONValue.object(members).text) + "\n").utf8)
         let fault = file.withLock { file -> Int32? in
             Self.open(path, &file)
             guard file.descriptor >= 0 else { return errno }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SignalboxCore
+internal import SignalboxObservability
 
 /// A trace as people read it: each event, and below it its routes and recipients with what happened.
 struct TraceText {
