@@ -222,6 +222,39 @@ import Testing
         #expect(rig.state.hold == nil)
     }
 
+    @Test(arguments: [Outcome.Kind.config, .auth])
+    func `a refused key amid accepted pushes is tried once more, the second in a row holds`(
+        kind: Outcome.Kind
+    ) {
+        var rig = LaneStateRig()
+        rig.submit(1...9)
+        #expect(rig.run().sent.count == 9)
+        func refused(_ ids: [UInt64]) -> LaneTodo {
+            rig.take(ids, kind, code: 403) { $0.scope = .instance }
+        }
+        _ = rig.take([1], .delivered, code: 200)
+        let retry = LaneEnding.Kind.retry(atUnixMs: rig.now.unixMs + 1_000, isFree: true)
+        for id in [2, 4, 6] as [UInt64] {
+            let todo = refused([id])
+            #expect(todo.kinds == [id: retry] && todo.holds.isEmpty)
+            _ = rig.take([id + 1], .delivered, code: 200)
+        }
+        // An answer about the push itself does not say that the key is good.
+        #expect(refused([8]).holds.isEmpty)
+        #expect(rig.take([9], .rejected, code: 400).holds.isEmpty)
+        rig.submit(10...10)
+        _ = rig.run()
+        #expect(refused([10]).holds.count == 1)
+        #expect(rig.state.hold?.cause == .misconfigured)
+    }
+
+    @Test func `a key that was never accepted holds at its first refusal`() {
+        var rig = LaneStateRig()
+        rig.submit(1...1)
+        _ = rig.run()
+        #expect(rig.take([1], .config, code: 403) { $0.scope = .instance }.holds.count == 1)
+    }
+
     @Test func `what holds for the instance is heard by its other lanes, and not told on`() {
         var rig = LaneStateRig()
         rig.submit(1...2)

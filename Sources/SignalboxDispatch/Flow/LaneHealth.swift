@@ -15,6 +15,8 @@ public struct LaneHealth: Sendable {
     public private(set) var breaker = Breaker()
     private let inFlightMax: Int
     private var ramp: Int
+    /// The provider has taken a push since it last refused the credentials.
+    private var isTrusted = false
 
     /// `inFlightMax`: the most that is ever allowed.
     public init(inFlightMax: Int, startsSlowly: Bool) {
@@ -34,6 +36,14 @@ public struct LaneHealth: Sendable {
         _ outcome: Outcome, isFirst: Bool, nowMs: UInt64, random: @autoclosure () -> Double
     ) {
         let verdict = Breaker.verdict(outcome, isFirst: isFirst)
+        if outcome.kind == .delivered {
+            isTrusted = true
+        } else if case .closed(.misconfigured, _) = verdict, outcome.providerCode > 0 {
+            // Providers refuse a single push with good credentials now and then: it is tried once more. The second
+            // refusal in a row is believed.
+            defer { isTrusted = false }
+            if isTrusted, !breaker.isOpen { return }
+        }
         if case .up = verdict, !breaker.isOpen {
             if ramp < inFlightMax { ramp += 1 }
             // Failures in a row have an end here.
