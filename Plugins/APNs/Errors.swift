@@ -118,9 +118,7 @@ enum Reasons {
             let label =
                 reason == "InternalServerError" || reason == "ServiceUnavailable"
                 ? reason : "server_error"
-            var outcome = Outcome(.retry, label)
-            outcome.reconnect = status == 503
-            return outcome
+            return Outcome(.retry, label)
         default:
             // Apple answers with nothing but 200, 4xx and 5xx: anything else is a peer in between.
             let kind: Outcome.Kind = (400...499).contains(status) ? .rejected : .retry

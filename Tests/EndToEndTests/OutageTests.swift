@@ -134,6 +134,23 @@ import Testing
         await rig.end()
     }
 
+    @Test func `1,000 pushes of which 1 % are answered 503 cost no connection`() async throws {
+        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
+        let tokens = (0..<1_000).map { "t\($0)" }
+        let failing = tokens.indices.filter { $0.isMultiple(of: 100) }.map { tokens[$0] }
+        try await rig.simulators.apns.take(
+            .fail(tokens: failing, status: 503, reason: "ServiceUnavailable", times: 10))
+        for start in stride(from: 0, to: 1_000, by: 100) {
+            try await rig.post(
+                Self.webhook("ios", Array(tokens[start..<start + 100]), ticket: "\(start)"))
+        }
+        #expect(Set(await rig.delivered(rig.simulators.apns, 1_000)).count == 1_000)
+        // As many as a sender has at most.
+        #expect(rig.simulators.apns.acceptedCount <= 2)
+        #expect(try await Self.dead(rig) == 0)
+        await rig.end()
+    }
+
     @Test func `a revoked key holds the sender, costs a handful of requests, and kills nothing`()
         async throws
     {

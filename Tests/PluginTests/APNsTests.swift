@@ -352,7 +352,7 @@ import Testing
         (429, "TooManyProviderTokenUpdates", .retry, .item, true),
         (429, "TooManyRequests", .throttled, .item, false),
         (500, "InternalServerError", .retry, .item, false),
-        (503, "ServiceUnavailable", .retry, .item, true), (503, "Shutdown", .retry, .item, true),
+        (503, "ServiceUnavailable", .retry, .item, false), (503, "Shutdown", .retry, .item, true),
         (403, "NeverHeardOf", .config, .instance, false),
         (401, "NeverHeardOf", .config, .instance, false), (407, "", .config, .instance, false),
         (418, "Teapot", .rejected, .item, false),

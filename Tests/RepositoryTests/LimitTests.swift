@@ -114,6 +114,15 @@ import Testing
             ["inFlightFirst = 32", "inFlightAfterOutage = 4"]
         ),
         ("consecutive failures", ["failuresMax = 10", "(failuresMax + 2) / 3"]),
+        (
+            "refusals of the credentials in a row, after an accepted push",
+            ["if isTrusted, !breaker.isOpen { return }"]
+        ),
+        ("503s in a row on a connection", ["unavailableMax = 10"]),
+        (
+            "connections of a host that fail or are left",
+            ["tokensMax = 20.0", "tokensPerSecond = 10.0"]
+        ),
         ("pause between probes of a held sender", ["? 900_000 : 30_000"]),
         (
             "wait of a delivery whose attempt does not count",

@@ -15,7 +15,7 @@ import Testing
         pool.connected(1, peerMax: 100)
         if isProven {
             let flight = pool.opened(1, nowNs: 0)
-            _ = pool.ended(1, flight, isAnswer: true, isSuccess: true, nowNs: Self.second)
+            _ = pool.ended(1, flight, status: 200, nowNs: Self.second)
         }
         return pool
     }
@@ -33,7 +33,7 @@ import Testing
         let flights = (0..<6).map { _ in pool.opened(1, nowNs: 2 * Self.second) }
         #expect(pool.timedOut(1, flights[0]) == [])
         #expect(pool.timedOut(1, flights[1]) == [])
-        _ = pool.ended(1, flights[2], isAnswer: true, isSuccess: false, nowNs: 12 * Self.second)
+        _ = pool.ended(1, flights[2], status: 400, nowNs: 12 * Self.second)
         // They were in flight while something was answered.
         for flight in flights[3...] {
             #expect(pool.timedOut(1, flight) == [])
@@ -49,11 +49,11 @@ import Testing
         let flights = [pool.opened(1, nowNs: 0), pool.opened(1, nowNs: 5 * Self.second)]
         _ = pool.timedOut(1, flights[0])
         #expect(
-            pool.ended(1, flights[1], isAnswer: true, isSuccess: true, nowNs: 11 * Self.second)
+            pool.ended(1, flights[1], status: 200, nowNs: 11 * Self.second)
                 == [])
         // The late answer did not come.
         #expect(
-            pool.ended(1, nil, isAnswer: false, isSuccess: false, nowNs: 20 * Self.second)
+            pool.ended(1, nil, status: nil, nowNs: 20 * Self.second)
                 == [.close(1)])
     }
 
@@ -99,7 +99,7 @@ import Testing
                 _ = pool.closed(id, nowNs: now, random: 0.5)
             }
             let flight = Flight(sentNs: now, answersBefore: 0)
-            _ = pool.ended(1, flight, isAnswer: true, isSuccess: true, nowNs: now)
+            _ = pool.ended(1, flight, status: 200, nowNs: now)
             _ = pool.opened(1, nowNs: now)
             now += 1_000_000
         }
@@ -182,6 +182,14 @@ import Testing
         let back = run(&budget, fromMs: 64_000, toMs: 104_000, works: true)
         #expect(back.begun == 1_000)
         #expect(back.lastMs < 80_000, "the last connects at \(back.lastMs) ms")
+    }
+
+    @Test func `connections of a host that works are left at ten per second`() {
+        var budget = ConnectBudget()
+        let left = (UInt64(0)..<10_000).count { budget.leave(nowNs: $0 * 1_000_000) }
+        #expect((100...120).contains(left), "\(left)")
+        let begins = budget.begin(nowNs: 10_000_000_000)
+        #expect(begins)
     }
 
     @Test func `connections that come to nothing count as failures`() {

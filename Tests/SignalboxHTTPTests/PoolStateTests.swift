@@ -108,6 +108,21 @@ import Testing
         #expect(!pool.isFailing)
     }
 
+    @Test func `one 503 in a hundred costs no connection, ten in a row do`() {
+        var pool = pool()
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 100)
+        for number in 0..<1_000 {
+            #expect(pool.answered(1, number.isMultiple(of: 100) ? 503 : 200) == [])
+        }
+        for _ in 1..<PoolState.unavailableMax { #expect(pool.answered(1, 503) == []) }
+        #expect(pool.answered(1, 429) == [])
+        for _ in 1..<PoolState.unavailableMax { #expect(pool.answered(1, 503) == []) }
+        #expect(pool.answered(1, 503) == [.leave(1)])
+        // If the host's bound forbids it, the next ten ask again.
+        #expect(pool.answered(1, 503) == [])
+    }
+
     @Test func `a drained connection takes nothing and closes when it is empty`() {
         var pool = pool()
         _ = pool.need(waiting: 1, nowNs: 0)
@@ -160,6 +175,11 @@ extension PoolState {
     /// Ends a request that was sent at this moment.
     mutating func ended(_ id: UInt64, isSuccess: Bool) -> [Action] {
         ended(
-            id, Flight(sentNs: 0, answersBefore: 0), isAnswer: true, isSuccess: isSuccess, nowNs: 0)
+            id, Flight(sentNs: 0, answersBefore: 0), status: isSuccess ? 200 : 400, nowNs: 0)
+    }
+
+    /// Sends a request that is answered with this status.
+    mutating func answered(_ id: UInt64, _ status: UInt32) -> [Action] {
+        ended(id, opened(id, nowNs: 0), status: status, nowNs: 0)
     }
 }

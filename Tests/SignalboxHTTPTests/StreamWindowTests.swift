@@ -39,7 +39,7 @@ import Testing
                     queue.removeFirst()
                     answered += first.flight.isOverdue ? 0 : 1
                     _ = pool.ended(
-                        first.id, first.flight, isAnswer: true, isSuccess: true, nowNs: now)
+                        first.id, first.flight, status: 200, nowNs: now)
                 }
                 expire(now)
                 waiting = demand
@@ -62,7 +62,7 @@ import Testing
             while let first = queue.first, now >= first.flight.sentNs + 2 * timeout {
                 queue.removeFirst()
                 _ = pool.ended(
-                    first.id, nil, isAnswer: false, isSuccess: false, nowNs: now)
+                    first.id, nil, status: nil, nowNs: now)
             }
         }
     }

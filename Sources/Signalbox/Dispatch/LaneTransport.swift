@@ -8,7 +8,7 @@ protocol LaneTransport: Sendable {
     /// Whether requests may go elsewhere than to the endpoint's origin.
     var takesOrigins: Bool { get }
     func submit(_ batch: RequestBatch)
-    func drain(connection: UInt64)
+    func leave(connection: UInt64)
     /// Gives back what was not sent yet.
     func withdraw()
     /// The plugin's secrets have changed; this is its new endpoint.

@@ -127,7 +127,7 @@ final class RESTTransport: LaneTransport {
         onResults([Self.result(waiting, result, isElsewhere)])
     }
 
-    func drain(connection: UInt64) {}
+    func leave(connection: UInt64) {}
 
     func withdraw() { giveBack(.withdrawn) }
 

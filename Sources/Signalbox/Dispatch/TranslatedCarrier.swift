@@ -75,7 +75,7 @@ struct TranslatedCarrier: LaneCarrier {
     }
 
     func withdraw() { transport.withdraw() }
-    func leave(connection: UInt64) { transport.drain(connection: connection) }
+    func leave(connection: UInt64) { transport.leave(connection: connection) }
     func credentialRefused(_ name: String) { instance.credentialRefused(name) }
     func renew() async throws {
         let endpoint = try await role.endpoint(app: app)

@@ -3,8 +3,8 @@ internal import Synchronization
 /// Limits the connects of all pools to one host while connects fail. A value without a clock.
 ///
 /// A working host is not limited: after a start, a thousand lanes connect at once. Each failed
-/// connect, or connection that never carried a successful request, costs a token; ten are added per
-/// second. For a while after a failure, pending connects are limited to the number of tokens.
+/// connect, connection that never carried a successful request, or connection that is left although it works,
+/// costs a token; ten are added per second. For a while after a failure, pending connects are limited to the number of tokens.
 /// So failures are limited to 20 at once and 10 per second, and successful connects are not: a host
 /// that recovers has all its lanes again within seconds.
 struct ConnectBudget {
@@ -40,6 +40,14 @@ struct ConnectBudget {
         failedNs = nowNs
     }
 
+    /// Whether a connection that works may be left for another one.
+    mutating func leave(nowNs: UInt64) -> Bool {
+        refill(nowNs)
+        guard tokens >= 1 else { return false }
+        tokens -= 1
+        return true
+    }
+
     private mutating func refill(_ nowNs: UInt64) {
         let passed = Double(nowNs - min(nowNs, refilledNs)) / 1_000_000_000
         tokens = min(Self.tokensMax, tokens + passed * Self.tokensPerSecond)
@@ -52,6 +60,7 @@ final class HostGate: Sendable {
     private let budget = Mutex(ConnectBudget())
 
     func begin(nowNs: UInt64) -> Bool { budget.withLock { $0.begin(nowNs: nowNs) } }
+    func leave(nowNs: UInt64) -> Bool { budget.withLock { $0.leave(nowNs: nowNs) } }
     func connected() { budget.withLock { $0.connected() } }
     func failed(wasConnected: Bool, nowNs: UInt64) {
         budget.withLock { $0.failed(wasConnected: wasConnected, nowNs: nowNs) }

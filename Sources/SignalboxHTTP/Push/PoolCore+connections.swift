@@ -33,19 +33,15 @@ extension PoolCore: PushConnectionOwner {
 
     func connection(_ connection: PushConnection, ended slot: Int, _ end: StreamEnd) {
         let entry = slot >= 0 ? slots[slot] : nil
-        var isAnswer = false
-        var isSuccess = false
-        switch end {
-        case .answered(let response):
-            isAnswer = true
-            isSuccess = (200..<300).contains(response.status)
-        case .failed(let fault, _): isAnswer = fault == .reset
-        case .moved: break
-        }
+        let status: UInt32? =
+            switch end {
+            case .answered(let response): response.status
+            case .failed(let fault, _): fault == .reset ? 0 : nil
+            case .moved: nil
+            }
         perform(
             state.ended(
-                connection.id, entry?.flight, isAnswer: isAnswer, isSuccess: isSuccess,
-                nowNs: connection.lastReadNs))
+                connection.id, entry?.flight, status: status, nowNs: connection.lastReadNs))
         guard let entry else { return }
         if case .answered = end {
             let sentNs = entry.flight.sentNs

@@ -102,7 +102,9 @@ final class PoolCore: @unchecked Sendable {
         work()
     }
 
-    func drain(connection id: UInt64) {
+    /// Sends nothing more on a connection that works, if the host's bound allows another connect.
+    func leave(connection id: UInt64) {
+        guard state.isReady(id), gates[id]?.leave(nowNs: now) ?? true else { return }
         perform(state.drain(id))
         work()
     }
@@ -228,6 +230,7 @@ final class PoolCore: @unchecked Sendable {
                     PushPoolEvent(
                         kind: .stalled, connection: id,
                         text: "the connection answers no requests and is replaced"))
+            case .leave(let id): leave(connection: id)
             }
         }
     }

@@ -10,6 +10,8 @@ struct PoolState {
         case wake(atNs: UInt64)
         /// The connection answers no requests, and gets no more.
         case stalled(UInt64)
+        /// The connection answers 503 alone: another one may reach a server that works.
+        case leave(UInt64)
     }
 
     private enum Phase { case connecting, ready, draining }
@@ -25,6 +27,8 @@ struct PoolState {
         var answers: UInt64 = 0
         /// Number of time-outs since the last answer.
         var silent = 0
+        /// Number of 503s since the last other answer.
+        var unavailable = 0
         /// Whether a request has succeeded on it, so that the peer allows more than one stream.
         var isProven = false
         var isWritable = true
@@ -33,6 +37,8 @@ struct PoolState {
 
     /// A connection is given up after this many time-outs without an answer in between.
     static let silentMax = 3
+    /// A connection is left after this many 503s in a row: a few in between are the provider's ordinary load.
+    static let unavailableMax = 10
 
     /// One in this many of a peer's allowed streams stays free.
     static let spareShare = 64
@@ -70,6 +76,10 @@ struct PoolState {
         self.timeoutNs = timeoutNs
         guard isElsewhere else { return }
         (firstBackoff, extraBackoff, postponedNs) = (Backoff(), Backoff(), 0)
+    }
+
+    func isReady(_ id: UInt64) -> Bool {
+        connections.contains { $0.id == id && $0.phase == .ready }
     }
 
     func isConnecting(_ id: UInt64) -> Bool {
@@ -160,11 +170,14 @@ struct PoolState {
         return flight
     }
 
-    /// Records the end of a stream. `flight` is nil if it was given up after its time-out. `isAnswer`: the peer
-    /// reacted to it; `isSuccess`: with a 2xx answer.
+    /// Records the end of a stream. `flight` is nil if it was given up after its time-out. `status`: of the answer, 0 for a
+    /// reset; nil: the peer did not react to it.
     mutating func ended(
-        _ id: UInt64, _ flight: Flight?, isAnswer: Bool, isSuccess: Bool, nowNs: UInt64
+        _ id: UInt64, _ flight: Flight?, status: UInt32?, nowNs: UInt64
     ) -> [Action] {
+        let isAnswer = status != nil
+        let isSuccess = (200..<300).contains(status ?? 0)
+        var isUseless = false
         change(id) {
             $0.open -= 1
             if flight?.isOverdue ?? true { $0.overdue -= 1 }
@@ -176,13 +189,18 @@ struct PoolState {
                     nowNs: nowNs)
             }
             if isSuccess { $0.isProven = true }
+            guard isAnswer else { return }
+            $0.unavailable = status == 503 ? $0.unavailable + 1 : 0
+            guard $0.unavailable >= Self.unavailableMax else { return }
+            $0.unavailable = 0
+            isUseless = true
         }
         if isAnswer { lastAnswerNs = nowNs }
         if isSuccess {
             firstBackoff.succeed(id)
             extraBackoff.succeed(id)
         }
-        return closable(id)
+        return (isUseless ? [.leave(id)] : []) + closable(id)
     }
 
     /// Records a time-out; the stream stays open for a late answer.

@@ -30,8 +30,10 @@ public final class PushPool: Sendable {
     }
 
     /// Sends nothing more on a connection; it closes when its open requests have ended.
-    public func drain(connection: UInt64) {
-        core.eventLoop.execute { self.core.drain(connection: connection) }
+    ///
+    /// Connections to one host are left at a bounded rate, the same as that of failed connects: above it the connection stays.
+    public func leave(connection: UInt64) {
+        core.eventLoop.execute { self.core.leave(connection: connection) }
     }
 
     /// Returns requests that wait for a stream, as `.withdrawn`.
