@@ -38,6 +38,29 @@ import Testing
         return await client.read()
     }
 
+    /// Who never ends a request would hold a connection, and a buffer, for as long as the client's timeout allows.
+    @Test(arguments: Front.Balancer.allCases, ["", "content-length: 9\r\n\r\nx"])
+    func `a request that never ends is answered 408`(
+        balancer: Front.Balancer, rest: String
+    ) async throws {
+        let port = try OwnPort.take()
+        let front = try Front(balancer, port: port, [], requestMs: 200)
+        var answer: String?
+        for _ in 0..<6_000 where answer == nil {
+            if let client = try? RawClient(port: port) {
+                client.send("POST /in/z HTTP/1.1\r\nhost: a\r\n" + rest)
+                answer = await client.read()
+            } else {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        // nginx ends the connection without an answer if the head is missing.
+        #expect(
+            answer?.hasPrefix("HTTP/1.1 408") == true || balancer == .nginx && answer == "",
+            "\(answer ?? "none"); \(front.said)")
+        try await front.end()
+    }
+
     @Test(arguments: Front.Balancer.allCases, [Fault.refuses, .hangs])
     func `a webhook whose gateway fails is answered by another one`(
         balancer: Front.Balancer, fault: Fault

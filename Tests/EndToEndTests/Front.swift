@@ -17,9 +17,11 @@ final class Front: Sendable {
     /// The end of what it logged.
     var said: String { output.withLock { $0 } }
 
-    /// Starts the balancer with the file of deploy/, in which the addresses are replaced and nothing else.
+    /// Starts the balancer with the file of deploy/, in which the addresses are replaced and nothing else; `requestMs`: how
+    /// long it waits for a request, instead of what the file says.
     init(
-        _ balancer: Balancer, port: Int, _ gateways: [(port: Int, admin: Int)]
+        _ balancer: Balancer, port: Int, _ gateways: [(port: Int, admin: Int)],
+        requestMs: Int? = nil
     ) throws {
         let name = balancer == .haproxy ? "haproxy.cfg" : "nginx.conf"
         var text = try String(
@@ -31,6 +33,12 @@ final class Front: Sendable {
         }
         replace("bind :8080", "bind 127.0.0.1:\(port)", if: balancer == .haproxy)
         replace("listen 8080;", "listen 127.0.0.1:\(port);", if: balancer == .nginx)
+        if let requestMs {
+            replace("http-request 10s", "http-request \(requestMs)ms", if: balancer == .haproxy)
+            for part in balancer == .nginx ? ["header", "body"] : [] {
+                replace("client_\(part)_timeout 10s", "client_\(part)_timeout \(requestMs)ms")
+            }
+        }
         // The third one never runs.
         let none = try OwnPort.take()
         for number in 1...3 {
