@@ -50,6 +50,7 @@ is "readyz says so" "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8
 is "a webhook is taken" "$(post)" 200
 is "its push reaches APNs" "$(arrived apns 1)" 1
 is "its push reaches FCM" "$(arrived fcm 1)" 1
+is "a crash leaves no core dump" "$(awk '/core file/ { print $5, $6 }' "/proc/$(of MainPID)/limits")" "0 0"
 is "the database is the gateway's alone" "$(stat -c '%U %a' /var/lib/signalbox/* | sort -u)" "signalbox 600"
 # Where root may not raise limits, LimitNICE= has no effect, and libdispatch says so.
 is "nothing but log lines is in the journal" "$(journalctl -u signalbox _COMM=signalbox -o cat |
