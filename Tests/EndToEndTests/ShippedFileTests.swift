@@ -1,5 +1,7 @@
 import Foundation
 import PluginRig
+import SignalboxConfig
+import SignalboxCore
 import Testing
 
 /// What an installation brings beside the program.
@@ -79,5 +81,25 @@ import Testing
         let file = try ProgramTests.temporary("gateway.yaml", yaml)
         let ended = try await ProgramTests.run(["check", "--no-secrets", "--config", file])
         #expect(ended.status == 0, "\(ended.text)")
+    }
+
+    /// Its rules name the pods and the ports of the manifests.
+    @Test(arguments: ["one-gateway", "several-gateways"])
+    func `the network policy covers the pods of a Kubernetes manifest`(name: String) async throws {
+        let folder = PluginRig.root.appending(path: "deploy/kubernetes").path
+        let policy = try #require(
+            GatewayConfig.load("\(folder)/network-policy.yaml", environment: .process).config.given)
+        let spec = try #require(policy["spec"])
+        let manifest = try String(contentsOfFile: "\(folder)/\(name).yaml", encoding: .utf8)
+        let labels = spec["podSelector"]?["matchLabels"]?.json.text
+        #expect(labels == #"{"app.kubernetes.io/name":"signalbox"}"#)
+        #expect(manifest.contains("labels: { app.kubernetes.io/name: signalbox }"))
+        #expect(spec["policyTypes"]?.json.text == #"["Ingress","Egress"]"#)
+        let rules = spec["ingress"]?.json
+        let named = [rules?[0], rules?[1]].map { $0?["ports"]?[0]?["port"]?.string }
+        #expect(named == ["webhooks", "admin"] && rules?[2] == nil)
+        // Whoever may reach the admin listener is named.
+        #expect(rules?[0]?["from"] == nil && rules?[1]?["from"] != nil)
+        for port in named.compactMap(\.self) { #expect(manifest.contains("{ name: \(port), ")) }
     }
 }
