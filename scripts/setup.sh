@@ -37,6 +37,10 @@ packages+=(chromium)
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
+# SwiftPM adds to Package.resolved where it has fetched the packages from, which is no change (.gitattributes).
+root=$(cd "$(dirname "$0")/.." && pwd)
+git -C "$root" rev-parse --git-dir >/dev/null 2>&1 && git -C "$root" config filter.pins.clean scripts/pins.sh || true
+
 command -v swift >/dev/null 2>&1 ||
   fail "Swift is not installed. Install Swift 6.3 or later from https://www.swift.org/install/linux and put it on PATH."
 version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
