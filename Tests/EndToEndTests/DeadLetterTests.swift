@@ -66,6 +66,7 @@ import Testing
         let name = "signalbox_dead_removed_total"
         while !two.metricsText.contains(#"\#(name){why="surplus"} 1"#) { await Task.yield() }
         #expect(two.metricsText.contains(#"\#(name){why="old"} 0"#))
+        while !two.metricsText.contains("signalbox_dead_letters 3\n") { await Task.yield() }
         await two.stop()
         clock.advance(ms: 86_400_001)
         let three = try await next()

@@ -19,8 +19,14 @@ final class DeadSweep: Sendable {
     func start() {
         Task { [weak self] in
             await self?.trim()
+            await self?.count()
             self?.context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.start() }
         }
+    }
+
+    private func count() async {
+        guard let count = try? await context.store.deadCount(DeadFilter()) else { return }
+        context.metrics.deadStored.set(Double(count))
     }
 
     /// In parts, so that other work does not wait. What fails is done the next time.

@@ -83,6 +83,8 @@ final class GatewayMetrics: Sendable {
     let damaged = Counters(
         "signalbox_damaged_total",
         "deliveries with unreadable rows; they become dead letters (`damaged`)")
+    let deadStored = Gauges(
+        "signalbox_dead_letters", "dead letters that are stored, counted every 30 s")
     let deadRemoved = Counters(
         "signalbox_dead_removed_total",
         "dead letters removed by `gateway.dead`: `old`, or `surplus` (too many)", ["why"])
