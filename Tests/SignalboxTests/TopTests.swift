@@ -10,6 +10,8 @@ import Testing
             signalbox_events_total{source="z",result="accepted"} \(delivered)
             signalbox_deliveries_total{route="r",sender="apns",result="delivered",reason=""} \(delivered)
             signalbox_deliveries_total{route="a \\"b\\", {c}",sender="apns",result="failed",reason="x\\\\y"} 1
+            signalbox_lane_deliveries_total{sender="apns",app="",result="delivered"} \(delivered)
+            signalbox_lane_deliveries_total{sender="apns",app="other",result="delivered"} 7
             signalbox_provider_seconds_bucket{sender="apns",le="0.01"} \(fast)
             signalbox_provider_seconds_bucket{sender="apns",le="0.1"} \(delivered)
             signalbox_provider_seconds_bucket{sender="apns",le="+Inf"} \(delivered)
@@ -64,5 +66,46 @@ import Testing
         let odd = metrics.series("signalbox_deliveries_total", ["result": "failed"]).first
         #expect(odd?.labels["route"] == "a \"b\", {c}")
         #expect(odd?.labels["reason"] == #"x\y"#)
+    }
+
+    @Test func `a row has the rates of its app`() {
+        func sample(_ one: Int, _ two: Int, _ ns: UInt64) -> TopTool.Sample {
+            let name = "signalbox_lane_deliveries_total"
+            let rows = ["one", "two"].map { app in
+                JSONValue.object([
+                    .init("sender", .string("apns")), .init("app", .string(app)),
+                    .init("state", .string("connected")),
+                ])
+            }
+            let metrics = """
+                \(name){sender="apns",app="one",result="delivered"} \(one)
+                \(name){sender="apns",app="two",result="delivered"} \(two)
+                """
+            return TopTool.Sample(
+                takenNs: ns, metrics: MetricsSample(metrics),
+                readiness: .object([.init("senders", .array(rows))]))
+        }
+        let table = TopTable(sample(30, 9, 1_000_000_000), since: sample(10, 8, 0))
+        let cells = table.lines.suffix(2).map { $0.split(separator: " ") }
+        #expect(cells.map { String($0[5]) } == ["20.0", "1.0"], "\(table.lines)")
+    }
+
+    @Test func `those in trouble are listed first, and those that are not listed are counted`() {
+        let states = (0..<300).map { number -> JSONValue in
+            let state = number % 100 == 99 ? "failing" : number % 100 == 98 ? "paused" : "idle"
+            return .object([
+                .init("sender", .string("s\(number)")), .init("state", .string(state)),
+            ])
+        }
+        let shown = ShownSenders(states)
+        let names = shown.rows.compactMap { $0["sender"]?.string }
+        #expect(names.prefix(7) == ["s99", "s199", "s299", "s98", "s198", "s298", "s0"])
+        #expect(names.count == 200)
+        let counts = JSONValue.object(shown.counts)
+        #expect(counts.text == #"{"senders_troubled":3,"senders_omitted":100}"#)
+        let note = "200 of 300 senders and apps, 3 in trouble come first"
+        #expect(ShownSenders.note(counts) == note)
+        let few = JSONValue.object(ShownSenders([states[0]]).counts)
+        #expect(few.text == #"{"senders_troubled":0}"#)
     }
 }

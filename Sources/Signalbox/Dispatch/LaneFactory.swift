@@ -33,7 +33,8 @@ struct LaneFactory: Sendable {
                 store: context.store, outcomes: outcomes, unixMs: machinery.clock),
             ledger: OutcomeRecord(
                 logger: machinery.logger, metrics: machinery.metrics,
-                series: LaneSeries(machinery.metrics, sender: key.name), live: context.live,
+                series: LaneSeries(machinery.metrics, sender: key.name, app: key.app),
+                live: context.live,
                 deviceReports: deviceReports, stream: outcomes, pauses: context.pauses,
                 spans: context.spans,
                 waitingCount: { [store = context.store] in store.waitingCount },

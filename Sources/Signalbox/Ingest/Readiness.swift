@@ -13,8 +13,6 @@ struct Readiness {
     let sources: SourceRunner
     let isStopping: Bool
 
-    /// Most senders and apps that are listed: apps come from events.
-    private static let sendersMax = 200
     /// A plugin that has not returned for so long is listed, in milliseconds.
     private static let stuckMs: UInt64 = 30_000
 
@@ -31,12 +29,7 @@ struct Readiness {
         let isDiskFull = store.isDiskFull
         var senders: [JSONValue] = []
         var isDegraded = lanes.queuedCount > 0
-        var all = lanes.all.sorted { $0.key < $1.key }
-        if all.count > Self.sendersMax {
-            // Those in trouble first.
-            all = all.filter { $0.hold != nil } + all.filter { $0.hold == nil }
-        }
-        for lane in all.prefix(Self.sendersMax) {
+        for lane in lanes.all.sorted(by: { $0.key < $1.key }) {
             let status = await lane.carrier.connections()
             let held = lane.hold
             let cause = held?.cause
@@ -75,7 +68,6 @@ struct Readiness {
         let refusals = lanes.refusals
         for (key, reason) in refusals.sorted(by: { $0.key < $1.key }) where instances.serves(key) {
             isDegraded = true
-            guard senders.count < 2 * Self.sendersMax else { break }
             senders.append(
                 .object(Self.members(key, "cannot_start") + [.init("reason", .string(reason))]))
         }
@@ -85,6 +77,7 @@ struct Readiness {
             isDegraded = true
             senders.append(.object(Self.members(key, "not_configured")))
         }
+        let shown = ShownSenders(senders)
         let outages = instances.instances.compactMap { instance in
             instance.outage.map { (instance.name, $0) }
         }
@@ -113,8 +106,8 @@ struct Readiness {
                 .init("gateway", .string(context.machinery.name)),
                 .init("waiting", .integer(Int64(store.waitingCount))),
             ] + disk + [
-                .init("senders", .array(senders))
-            ] + more(all.count) + [
+                .init("senders", .array(shown.rows))
+            ] + shown.counts + queued + [
                 .init("paused", .array(context.pauses.all.map(\.json))),
                 .init("outcomes", .array(receivers.map(\.readiness))),
                 .init("sources", .array(sources.readiness)),
@@ -132,11 +125,9 @@ struct Readiness {
         ])
     }
 
-    /// What is not listed, if anything is.
-    private func more(_ count: Int) -> [JSONValue.Member] {
-        let (omitted, queued) = (max(0, count - Self.sendersMax), lanes.queuedCount)
-        return (omitted > 0 ? [.init("senders_omitted", .integer(Int64(omitted)))] : [])
-            + (queued > 0 ? [.init("senders_queued", .integer(Int64(queued)))] : [])
+    private var queued: [JSONValue.Member] {
+        let count = lanes.queuedCount
+        return count > 0 ? [.init("senders_queued", .integer(Int64(count)))] : []
     }
 
     private func reason(isDiskFull: Bool, isFailing: Bool) -> [JSONValue.Member] {

@@ -33,6 +33,9 @@ final class GatewayMetrics: Sendable {
         "signalbox_deliveries_total",
         "attempts, by how they ended: `delivered`, `retried`, `failed`, `cancelled`",
         ["route", "sender", "result", "reason"])
+    let laneDeliveries = Counters(
+        "signalbox_lane_deliveries_total",
+        "attempts of a lane: `delivered`, `retried`, `failed`", ["sender", "app", "result"])
     let deliveryTimes = Histograms(
         "signalbox_delivery_seconds",
         "time from a request's arrival to the end of a delivery: `delivered`, `failed`, `gone`",

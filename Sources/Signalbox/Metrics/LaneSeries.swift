@@ -10,8 +10,11 @@ struct LaneSeries: Sendable {
     private let delivered: Histogram
     private let failed: Histogram
     private let gone: Histogram
+    private let attempts: (delivered: Metric, retried: Metric, failed: Metric)
 
-    init(_ metrics: GatewayMetrics, sender: String) {
+    init(_ metrics: GatewayMetrics, sender: String, app: String = "") {
+        func attempts(_ result: String) -> Metric { metrics.laneDeliveries[sender, app, result] }
+        self.attempts = (attempts("delivered"), attempts("retried"), attempts("failed"))
         provider = metrics.providerTimes[sender]
         wait = metrics.queueWaits[sender]
         delivered = metrics.deliveryTimes[sender, "delivered"]
@@ -27,6 +30,7 @@ struct LaneSeries: Sendable {
     }
 
     func ended(_ ending: LaneEnding) {
+        count(ending)
         switch ending.kind {
         case .delivered: observe(delivered, ending.delivery, ending.unixMs)
         case .failed:
@@ -34,6 +38,15 @@ struct LaneSeries: Sendable {
             let isGone = ending.outcome.kind == .unregistered
             observe(isGone ? gone : failed, ending.delivery, ending.unixMs)
         case .retry, .released, .aside, .cancelled: break
+        }
+    }
+
+    private func count(_ ending: LaneEnding) {
+        switch ending.kind {
+        case .delivered: attempts.delivered.add()
+        case .retry: attempts.retried.add()
+        case .failed: attempts.failed.add()
+        case .released, .aside, .cancelled: break
         }
     }
 

@@ -14,7 +14,8 @@ struct LiveLook: Sendable {
     static func metrics(_ metrics: GatewayMetrics) -> MetricsSample {
         MetricsSample(
             MetricPage([
-                metrics.events, metrics.deliveries, metrics.accepts, metrics.providerTimes,
+                metrics.events, metrics.deliveries, metrics.laneDeliveries, metrics.accepts,
+                metrics.providerTimes,
             ]).text)
     }
 }
@@ -62,26 +63,44 @@ struct LiveChange: Sendable {
                         .init("p99", $0.latency(0.99, "provider_seconds")),
                     ]
                 }),
+            // By sender and app; those without any attempt are left out.
+            .init(
+                "lanes",
+                by("sender") { sender in
+                    sender.members("app") { $0.results(of: "lane_deliveries_total") }.filter {
+                        $0.value != Self.none
+                    }
+                }),
         ])
     }
 
+    private static let none = JSONValue.object(
+        results.map { JSONValue.Member($0, .integer(0)) })
+
     /// An object with one member per value of a label.
-    private func by(_ label: String, _ members: (LiveChange) -> [JSONValue.Member]) -> JSONValue {
-        let parts = now.metrics.split(by: label)
-        let before = earlier?.metrics.split(by: label)
-        return .object(
-            parts.sorted { $0.key < $1.key }.map { value, metrics in
-                var (now, earlier) = (now, earlier)
-                now.metrics = metrics
-                earlier?.metrics = before?[value] ?? MetricsSample("")
-                return .init(value, .object(members(LiveChange(now, since: earlier))))
-            })
+    private func by(_ label: String, _ inner: (LiveChange) -> [JSONValue.Member]) -> JSONValue {
+        .object(members(label, inner))
     }
 
-    private var deliveries: [JSONValue.Member] {
-        ["delivered", "retried", "failed"].map {
-            .init($0, rate("deliveries_total", ["result": $0]))
+    private func members(
+        _ label: String, _ inner: (LiveChange) -> [JSONValue.Member]
+    ) -> [JSONValue.Member] {
+        let parts = now.metrics.split(by: label)
+        let before = earlier?.metrics.split(by: label)
+        return parts.sorted { $0.key < $1.key }.map { value, metrics in
+            var (now, earlier) = (now, earlier)
+            now.metrics = metrics
+            earlier?.metrics = before?[value] ?? MetricsSample("")
+            return .init(value, .object(inner(LiveChange(now, since: earlier))))
         }
+    }
+
+    private static let results = ["delivered", "retried", "failed"]
+
+    private var deliveries: [JSONValue.Member] { results(of: "deliveries_total") }
+
+    private func results(of name: String) -> [JSONValue.Member] {
+        Self.results.map { .init($0, rate(name, ["result": $0])) }
     }
 
     private func rate(_ name: String, _ labels: [String: String] = [:]) -> JSONValue {

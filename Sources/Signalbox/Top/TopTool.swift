@@ -62,14 +62,16 @@ public struct TopTable: Sendable {
         var rows = [
             [
                 "SENDER", "APP", "STATE", "CONNECTIONS", "IN MEMORY", "DELIVERED/S", "RETRIED/S",
-                "FAILED/S", "P50", "P99",
+                "FAILED/S", "SENDER P50", "SENDER P99",
             ]
         ]
         guard case .array(let senders) = readiness["senders"] else { return out }
+        if let note = ShownSenders.note(readiness) { out += [note, ""] }
         for sender in senders {
             let key = sender["sender"]?.string ?? ""
+            let app = sender["app"]?.string ?? ""
             func count(_ result: String) -> String {
-                rate("deliveries_total", ["sender": key, "result": result])
+                rate("lane_deliveries_total", ["sender": key, "app": app, "result": result])
             }
             rows.append([
                 key, sender["app"]?.string ?? "",

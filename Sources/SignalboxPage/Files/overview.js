@@ -6,6 +6,7 @@ import { draw, refresh } from "./graph.js";
 import { plots } from "./plots.js";
 
 const kinds = { connected: "good", idle: "", paused: "fair", throttled: "fair" };
+const none = { delivered: 0, retried: 0, failed: 0 };
 let place = null;
 let asked = "";
 
@@ -33,18 +34,26 @@ export function update(name, live) {
 function tables(live) {
   // Not under somebody's hands.
   if (place.senders.contains(document.activeElement) || place.routes.contains(document.activeElement)) return;
-  const { readiness, senders, routes } = live.sample;
-  const heads = ["sender", "app", "state", "connections", "in memory", "delivered/s", "retried/s", "failed/s", "p50", "p99"];
+  const { readiness, senders, lanes, routes } = live.sample;
+  const heads = ["sender", "app", "state", "connections", "in memory", "delivered/s", "retried/s", "failed/s",
+    "sender's p50", "sender's p99"];
   const changes = live.hello.changes;
   const paused = new Set(readiness.paused.map((entry) => "route" in entry ? `route ${entry.route}` : `sender ${entry.sender}`));
   const action = (kind, name) => changes ? [button(kind, name, paused.has(`${kind} ${name}`))] : [];
-  place.senders.replaceChildren(table("Senders", changes ? [...heads, "change"] : heads, readiness.senders.map((one) => {
-    const figures = senders[one.sender] ?? {};
+  // A pause is one of a sender with all its apps; what plugins are told cannot be paused.
+  const pausable = new Set(live.hello.graph.nodes.filter((node) => node.column === "sender").map((node) => node.name));
+  const apps = new Map();
+  for (const one of readiness.senders) apps.set(one.sender, (apps.get(one.sender) ?? 0) + 1);
+  const hasMore = (one) => one.app || apps.get(one.sender) > 1 || readiness.senders_omitted;
+  const pause = (one) => !changes ? [] : pausable.has(one.sender)
+    ? [button("sender", one.sender, paused.has(`sender ${one.sender}`), hasMore(one) ? " all its apps" : "")] : [""];
+  place.senders.replaceChildren(table(caption(readiness), changes ? [...heads, "change"] : heads, readiness.senders.map((one) => {
+    const figures = { ...senders[one.sender], ...none, ...lanes[one.sender]?.[one.app] };
     const since = one.held_since_unix_ms ? ` since ${time(one.held_since_unix_ms)}` : "";
     return [said(one.sender), said(one.app),
       [badge(one.state, kinds[one.state] ?? "bad"), one.reason ? [" ", said(one.reason), since] : null],
       String(one.connections ?? 0), String(one.in_memory ?? 0), rate(figures.delivered), rate(figures.retried),
-      rate(figures.failed), latency(figures.p50), latency(figures.p99), ...action("sender", one.sender)];
+      rate(figures.failed), latency(figures.p50), latency(figures.p99), ...pause(one)];
   })));
   const names = live.hello.graph.nodes.filter((node) => node.column === "route").map((node) => node.name);
   place.routes.replaceChildren(table("Routes", ["route", "state", "delivered/s", "retried/s", "failed/s", ...(changes ? ["change"] : [])],
@@ -56,14 +65,19 @@ function tables(live) {
     })));
 }
 
+function caption(readiness) {
+  const { senders, senders_troubled: troubled, senders_omitted: omitted } = readiness;
+  return omitted ? `Senders: ${senders.length} of ${senders.length + omitted}, ${troubled} in trouble come first` : "Senders";
+}
+
 // Asks once more before it pauses; nothing is lost by a resume.
-function button(kind, name, isPaused) {
+function button(kind, name, isPaused, what = "") {
   const key = `${kind} ${name}`;
-  const words = isPaused ? "Resume" : asked === key ? "Really pause?" : "Pause";
+  const words = isPaused ? `Resume${what}` : asked === key ? `Really pause${what}?` : `Pause${what}`;
   return el("button", { "aria-label": `${words}: ${key}`, class: asked === key ? "danger" : null, onclick: async (event) => {
     if (!isPaused && asked !== key) {
       asked = key;
-      event.target.textContent = "Really pause?";
+      event.target.textContent = `Really pause${what}?`;
       event.target.classList.add("danger");
       return;
     }
