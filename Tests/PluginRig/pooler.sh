@@ -3,6 +3,7 @@
 # asked for it has ended.
 #   pooler.sh FOLDER PROCESS SERVER_FOLDER
 set -euo pipefail
+. "$(dirname "$0")/until-ended.sh"
 folder=$1
 process=$2
 
@@ -35,5 +36,4 @@ until [ -S "$folder/.s.PGSQL.6432" ]; do
   sleep 0.05
 done
 echo ready
-exec 1>/dev/null 2>&1
-tail --pid="$process" -f /dev/null
+until_ended "$process"

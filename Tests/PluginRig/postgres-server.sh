@@ -2,6 +2,7 @@
 # A PostgreSQL server in a new folder, on a socket in it: runs until the process that asked for it has ended.
 #   postgres-server.sh FOLDER PROCESS [plain | tls PORT | standby-of FOLDER]
 set -euo pipefail
+. "$(dirname "$0")/until-ended.sh"
 folder=$1
 process=$2
 kind=${3:-plain}
@@ -49,5 +50,4 @@ if [ "$kind" = tls ]; then
 fi
 "${as[@]}" "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w -o "$options" start >/dev/null
 echo ready
-exec 1>/dev/null 2>&1
-tail --pid="$process" -f /dev/null
+until_ended "$process"

@@ -4,6 +4,7 @@
 #   synapse-server.sh install
 #   synapse-server.sh FOLDER PROCESS PORT
 set -euo pipefail
+. "$(dirname "$0")/until-ended.sh"
 version=1.163.2
 root=$(cd "$(dirname "$0")/../.." && pwd)
 home=$root/.build/synapse
@@ -71,8 +72,7 @@ server=$!
 for _ in $(seq 300); do
   if curl -s -o "$folder/versions" "http://127.0.0.1:$port/_matrix/client/versions"; then
     echo ready
-    exec 1>/dev/null 2>&1
-    tail --pid="$process" -f /dev/null
+    until_ended "$process"
     exit 0
   fi
   kill -0 "$server" 2>/dev/null || break
