@@ -58,12 +58,14 @@ HEAVY = AnyText|PrometheusTests|ContractTests|PluginCheckTests|NewPluginTests|Wa
 DATABASE = Postgres|Fleet|StoreCopy|Balancer|DatabaseOutage|NATS|Kafka|Synapse
 test: setup lint
 	swift build --build-tests
+	@scripts/pins.sh check
 	scripts/rust-plugins.sh debug
 	@Tests/PluginRig/synapse-server.sh install
 	@Tests/PluginRig/zig.sh install
 	@scripts/swift-test.sh --skip '$(HEAVY)|$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(HEAVY)' --skip '$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(DATABASE)'
+	@scripts/small.sh
 	@$(MAKE) --no-print-directory demo
 
 # The crash test with 20 rounds instead of 3.

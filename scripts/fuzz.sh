@@ -17,6 +17,14 @@ c_targets=(smtp_reply smtp_address bus_events simdjson kit)
 
 wants() { case ",$only," in ,,|*",$1,"*) ;; *) return 1 ;; esac; }
 
+# Whether a target is wanted that is part of the Swift program.
+wants_swift() {
+  local name
+  [ -n "$only" ] || return 0
+  for name in ${only//,/ }; do case " ${c_targets[*]} " in *" $name "*) ;; *) return 0 ;; esac; done
+  return 1
+}
+
 build_swift() {
   swift build -c release ${JOBS:+-j "$JOBS"} --product fuzz --package-path Fuzz --scratch-path "$out/swift" "${swift_flags[@]}"
 }
@@ -41,9 +49,9 @@ program() {
 export SWIFT_BACKTRACE=enable=no
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:${ASAN_OPTIONS:-}
 
-build_swift
+! wants_swift || build_swift
 build_c
-mapfile -t targets < <("$out/swift/release/fuzz"; printf '%s\n' "${c_targets[@]}")
+mapfile -t targets < <(! wants_swift || "$out/swift/release/fuzz"; printf '%s\n' "${c_targets[@]}")
 
 faults=()
 rows=()

@@ -17,10 +17,13 @@ final class Bench {
     private(set) var figures: [(name: String, value: Double)] = []
     private(set) var faults: [String] = []
     private var count = 0
+    /// Work is divided by this.
+    private let part: Int
 
-    init(signalbox: String, wire: String) throws {
+    init(signalbox: String, wire: String, part: Int) throws {
         self.signalbox = signalbox
         self.wire = wire
+        self.part = part
         folder =
             FileManager.default.temporaryDirectory.appending(
                 path: "signalbox-bench-\(UUID().uuidString)"
@@ -29,6 +32,9 @@ final class Bench {
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// So many, or less if the run is a small one, in whole `steps`.
+    func some(_ count: Int, steps: Int = 1) -> Int { max(1, count / steps / part) * steps }
 
     /// Returns a new folder.
     func fresh(_ name: String) throws -> String {

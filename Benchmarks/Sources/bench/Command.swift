@@ -3,7 +3,7 @@ import Foundation
 /// make bench: takes every figure beside h2load in the same run.
 @main struct Command {
     static let usage =
-        "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long] | --check FOLDER"
+        "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long | --small] | --check FOLDER"
 
     var program = ""
     var json: String?
@@ -12,12 +12,15 @@ import Foundation
     var thresholds: String?
     /// Take the figures that need many minutes.
     var isLong = false
+    /// Take too little for figures, and enough to see that each measurement runs.
+    var isSmall = false
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
         while let word = rest.popFirst() {
             switch word {
             case "--long": isLong = true
+            case "--small": isSmall = true
             case "--check": thresholds = rest.popFirst()
             case "--json": json = rest.popFirst()
             case "--only": only = rest.popFirst()?.split(separator: ",").map(String.init)
@@ -31,7 +34,8 @@ import Foundation
     /// Returns true if every condition that the figures depend on was met.
     func run() throws -> Bool {
         let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        let bench = try Bench(signalbox: program, wire: own.appending(path: "wire").path)
+        let bench = try Bench(
+            signalbox: program, wire: own.appending(path: "wire").path, part: isSmall ? 50 : 1)
         Output.line(Machine.words)
         if let thresholds {
             try bench.check(thresholds: thresholds)

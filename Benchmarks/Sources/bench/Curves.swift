@@ -8,8 +8,9 @@ extension Bench {
         try curve("routes", [1, 100, 10_000]) { count, sink in
             let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port, routes: count))
             defer { gateway.stop() }
-            return try cost(sink, gateway, pushes: 60_000) { _ in
-                let answered = try load(gateway, connections: 64, count: 30_000)
+            let webhooks = some(30_000)
+            return try cost(sink, gateway, pushes: webhooks * 2) { _ in
+                let answered = try load(gateway, connections: 64, count: webhooks)
                 require(answered["wrong"] == 0, "with \(count) routes: \(answered)")
             }
         }
@@ -17,7 +18,8 @@ extension Bench {
 
     /// An event for a hundred users, in registries of growing size.
     func devices(isLong: Bool) throws {
-        try curve("devices", [1_000, 100_000, isLong ? 10_000_000 : 1_000_000]) { count, sink in
+        let more = [100_000, isLong ? 10_000_000 : 1_000_000].map { some($0, steps: 1_000) }
+        try curve("devices", [1_000] + more) { count, sink in
             let data = try fresh("registry")
             _ = try Child.figures([
                 measure, "registry", "--folder", data, "--devices", "\(count)",
@@ -30,9 +32,10 @@ extension Bench {
             // Each event has a hundred users, spread over the whole registry.
             let step = count / 100
             let names = (0..<100).map { "\"u\($0 * step)\"" }.joined(separator: ",")
-            return try cost(sink, gateway, pushes: 60_000) { pass in
+            let events = some(600)
+            return try cost(sink, gateway, pushes: events * 100) { pass in
                 let file = try event("\"users\":[\(names)]", "\(pass)")
-                _ = try cloudEvents(gateway, file, count: 600, connections: 16)
+                _ = try cloudEvents(gateway, file, count: events, connections: min(16, events))
             }
         }
     }
@@ -40,14 +43,15 @@ extension Bench {
     /// An event for a thousand devices of a growing number of apps, each with its own connections.
     func senders() throws {
         try curve("senders", [1, 100, 1_000]) { count, sink in
-            // An instance may have up to 400 apps.
-            let perSender = min(count, 250)
+            // An event goes to devices of at most 100 apps.
+            let perSender = min(count, 100)
             let senders = stride(from: 0, to: count, by: perSender).map { first in
                 (first..<first + perSender).map { "com.example.app\($0)" }
             }
             let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port, senders: senders))
             defer { gateway.stop() }
-            return try cost(sink, gateway, pushes: 60_000) { pass in
+            let events = some(60, steps: senders.count)
+            return try cost(sink, gateway, pushes: events * 1_000) { pass in
                 for (number, apps) in senders.enumerated() {
                     let devices = (0..<1_000).map {
                         "{\"token\":\"\(Token.text($0))\",\"app\":\"\(apps[$0 % apps.count])\"}"
@@ -55,8 +59,8 @@ extension Bench {
                     let file = try event(
                         "\"devices\":[\(devices)]", "\(pass)-\(number)",
                         type: "parcel.sent\(number + 1)")
-                    _ = try cloudEvents(
-                        gateway, file, count: 60 / senders.count, connections: 4)
+                    let count = events / senders.count
+                    _ = try cloudEvents(gateway, file, count: count, connections: min(4, count))
                 }
             }
         }

@@ -75,11 +75,10 @@ extension Bench {
     private func postgresStore(_ server: Postgres) throws {
         var rates: [(sqlite: Double, postgres: Double)] = []
         for _ in 0..<2 {
-            let sqlite = try Child.figures([measure, "store", "--folder", try fresh("store")])
-            let postgres = try Child.figures([
-                measure, "store", "--folder", try fresh("store"), "--postgres",
-                try server.database(),
-            ])
+            let store = [measure, "store", "--events", "\(some(300_000))", "--folder"]
+            let sqlite = try Child.figures(store + [try fresh("store")])
+            let postgres = try Child.figures(
+                store + [try fresh("store"), "--postgres", try server.database()])
             rates.append((sqlite["events_per_second"] ?? 0, postgres["events_per_second"] ?? 0))
         }
         let postgres = rates.map(\.postgres).reduce(0, +) / Double(rates.count)
@@ -107,10 +106,11 @@ extension Bench {
             self, yaml(sinkPort: sink.port, postgres: try server.database()))
         defer { gateway.stop() }
         try sink.begin(numbers: 1)
-        _ = try load(gateway, count: 2_000)
-        _ = try sink.wait(for: 4_000)
+        let webhooks = some(2_000)
+        _ = try load(gateway, count: webhooks)
+        _ = try sink.wait(for: webhooks * 2)
         usleep(2_000_000)
-        for rate in [100, 1_000] {
+        for rate in [some(100), some(1_000)] {
             let answered = try steady(gateway, sink, perSecond: rate, "with PostgreSQL, ").answered
             let (p50, p99) = ((answered["p50_us"] ?? 0) / 1_000, (answered["p99_us"] ?? 0) / 1_000)
             note("postgres_answer_ms_p50_at_\(rate)", p50, "webhook due to answered")
@@ -130,7 +130,7 @@ extension Bench {
                 try GatewayProcess(self, yaml(sinkPort: sink.port, postgres: store))
             }
             defer { for gateway in all { gateway.stop() } }
-            let (own, servers) = try share(sink, all, webhooks: 40_000, server)
+            let (own, servers) = try share(sink, all, webhooks: some(40_000, steps: 8), server)
             costs.append(own)
             let words = gateways == 1 ? "one gateway" : "\(gateways) gateways"
             note("postgres_us_per_delivery_\(gateways)", own, "processor time, \(words)")
@@ -149,7 +149,8 @@ extension Bench {
             let part = count / gateways.count
             let loads = try gateways.enumerated().map { number, gateway in
                 try Child([
-                    wire, "load", "\(gateway.port)", "/in/zendesk", "\(256 / gateways.count)",
+                    wire, "load", "\(gateway.port)", "/in/zendesk",
+                    "\(min(256, count) / gateways.count)",
                     "\(part)", "0", "2", "x-gateway: \(number)",
                 ])
             }
@@ -162,7 +163,7 @@ extension Bench {
                 seen["requests"] == Double(part * gateways.count * 2) && seen["wrong"] == 0,
                 "with \(gateways.count) gateways: \(seen)")
         }
-        try send(4_000)
+        try send(some(4_000, steps: 8))
         let before = (gateways.map(\.facts.cpuSeconds).reduce(0, +), server.cpuSeconds)
         try send(webhooks)
         let deliveries = Double(webhooks * 2)

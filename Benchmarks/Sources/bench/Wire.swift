@@ -44,8 +44,8 @@ extension Bench {
     ) throws -> [String: Double] {
         let child = try Child(
             [
-                wire, "load", "\(gateway.port)", path, "\(connections)", "\(count)", "\(perSecond)",
-                body,
+                wire, "load", "\(gateway.port)", path, "\(min(connections, count))", "\(count)",
+                "\(perSecond)", body,
             ] + headers)
         let line = try child.line()
         return try Figures.parse(line)
