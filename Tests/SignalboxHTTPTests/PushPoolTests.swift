@@ -90,6 +90,7 @@ import Testing
         let event = try #require(rig.events.first)
         #expect(event.kind == .connectFailed)
         #expect(event.text.contains("certificate is not trusted"))
+        #expect(await rig.pool.status().failure == event.text)
         await rig.end()
     }
 

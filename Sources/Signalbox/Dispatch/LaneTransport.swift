@@ -26,7 +26,7 @@ extension PushPool: LaneTransport {
         var connections = LaneConnections()
         connections.readyCount = status.ready
         connections.connectingCount = status.connecting
-        connections.isFailing = status.isFailing
+        connections.failure = status.failure
         return connections
     }
 }

@@ -27,8 +27,8 @@ final class RESTTransport: LaneTransport {
         var endpoint: SendEndpoint
         var queue = OriginQueue<Waiting>()
         var isStopping = false
-        /// The last request to the endpoint's origin found nobody there.
-        var isFailing = false
+        /// Why the last request to the endpoint's origin found nobody there; empty: it found somebody.
+        var failure = ""
     }
 
     /// An origin that takes longer for an answer is slow.
@@ -119,9 +119,9 @@ final class RESTTransport: LaneTransport {
             state.queue.ended(at: waiting.origin, isSlow: isSlow)
             guard !isElsewhere else { return }
             if case .failure(let fault) = result {
-                state.isFailing = state.isFailing || fault.kind == .unreachable
+                if fault.kind == .unreachable { state.failure = fault.message }
             } else {
-                state.isFailing = false
+                state.failure = ""
             }
         }
         onResults([Self.result(waiting, result, isElsewhere)])
@@ -144,7 +144,7 @@ final class RESTTransport: LaneTransport {
         state.withLock { state in
             var connections = LaneConnections()
             connections.readyCount = state.queue.running
-            connections.isFailing = state.isFailing
+            connections.failure = state.failure
             return connections
         }
     }

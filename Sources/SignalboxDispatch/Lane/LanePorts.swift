@@ -129,7 +129,9 @@ public struct LaneConnections: Sendable {
     /// Connections that are being made.
     public var connectingCount = 0
     /// The last connect failed and none has succeeded since.
-    public var isFailing = false
+    public var isFailing: Bool { !failure.isEmpty }
+    /// Why the last connect failed; empty: it did not, or one has succeeded since.
+    public var failure = ""
 
     /// None.
     public init() {}

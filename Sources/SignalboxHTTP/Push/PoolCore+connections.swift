@@ -89,6 +89,7 @@ extension PoolCore: PushConnectionOwner {
                 state.gone(connection.id)
             } else if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
                 gate?.failed(wasConnected: true, nowNs: time)
+                note(failure: reason, at: address)
                 if let address { failed(at: address) }
             }
             let kind: PushPoolEvent.Kind = reason == "no answer to PING" ? .pingTimeout : .closed

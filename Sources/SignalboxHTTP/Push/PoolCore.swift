@@ -59,6 +59,8 @@ final class PoolCore: @unchecked Sendable {
     private var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
     private var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
     var results: [PushResult] = []
+    /// Why the last connect failed, also if one has succeeded since.
+    private var lastFailure = ""
     private var stopped: EventLoopPromise<Void>?
 
     init(
@@ -141,12 +143,14 @@ final class PoolCore: @unchecked Sendable {
         work()
     }
 
+    /// Why the last connect failed; empty: it did not, or one has succeeded since.
+    private var failure: String { state.isFailing ? lastFailure : "" }
+
     var status: PushPoolStatus {
         PushPoolStatus(
             ready: state.readyCount, connecting: state.connectingCount,
             draining: state.drainingCount, waiting: waiting.count + moved.count,
-            inFlight: state.openCount,
-            isFailing: state.isFailing)
+            inFlight: state.openCount, failure: failure)
     }
 
     func stop(deadlineMs: Int, done: EventLoopPromise<Void>) {
@@ -323,15 +327,17 @@ final class PoolCore: @unchecked Sendable {
         } else {
             state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
             if let address { hosts.failed(address) } else { hosts.noneConnected() }
-            // Of several addresses, which one.
-            let place = address?.ipAddress.map { $0 == endpoint.host ? "" : " (\($0))" } ?? ""
-            onEvent(
-                PushPoolEvent(
-                    kind: .connectFailed, connection: id,
-                    text: "\(endpoint.authority)\(place): \(reason)"))
+            note(failure: reason, at: address)
+            onEvent(PushPoolEvent(kind: .connectFailed, connection: id, text: lastFailure))
         }
         if state.isStopping { finishStop() }
         work()
+    }
+
+    /// Keeps why there is no connection; of several addresses, to which one.
+    func note(failure reason: String, at address: SocketAddress?) {
+        let place = address?.ipAddress.map { $0 == endpoint.host ? "" : " (\($0))" } ?? ""
+        lastFailure = "\(endpoint.authority)\(place): \(reason)"
     }
 
     func finish(_ slot: Int, _ answer: PushResult.Answer, _ detail: String = "") {
@@ -430,7 +436,7 @@ final class PoolCore: @unchecked Sendable {
         waiting.removeAll { slot in
             guard let entry = slots[slot] else { return true }
             guard time >= waitEndNs(entry.batch.submittedNs) else { return false }
-            finish(slot, .fault(fault))
+            finish(slot, .fault(fault), failure)
             return true
         }
         if !results.isEmpty { perform(state.starved()) }

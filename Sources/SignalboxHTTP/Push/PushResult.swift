@@ -10,12 +10,14 @@ public struct PushPoolStatus: Sendable {
     public var waiting: Int
     /// Requests that were sent and have no answer, including those whose late answer may still come.
     public var inFlight: Int
+    /// Why the last connect failed; empty: it did not, or one has succeeded since.
+    public var failure: String
     /// Whether the last connect failed and none has succeeded since.
-    public var isFailing: Bool
+    public var isFailing: Bool { !failure.isEmpty }
 
     /// A pool without connections and requests.
     public static let idle = PushPoolStatus(
-        ready: 0, connecting: 0, draining: 0, waiting: 0, inFlight: 0, isFailing: false)
+        ready: 0, connecting: 0, draining: 0, waiting: 0, inFlight: 0, failure: "")
 }
 
 /// An event of a connection, safe to log.
