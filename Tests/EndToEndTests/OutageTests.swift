@@ -71,7 +71,10 @@ import Testing
         let line = try await Self.line(rig, "provider seems to be down")
         #expect(line.contains("reason=unreachable") && line.contains("plugin.instance=apns"))
         #expect(try await Self.state("apns", rig) == "failing")
-        #expect(try await Self.readiness(rig)["status"]?.string == "degraded")
+        let readiness = try await Self.readiness(rig)
+        #expect(readiness["status"]?.string == "degraded")
+        let row = readiness.items("senders").first { $0["state"]?.string == "failing" }
+        #expect(row?["detail"]?.string?.contains("refused") == true, "\(readiness.text)")
         #expect(
             try await Self.metrics(rig).contains(
                 "signalbox_sender_held{sender=\"apns\",app=\"\"} 1"))
@@ -172,7 +175,10 @@ import Testing
         #expect(rig.simulators.apns.received.count <= LaneHealth.inFlightFirst)
         #expect(try await Self.state("apns", rig) == "misconfigured")
         let senders = try await Self.readiness(rig)["senders"]?.text ?? ""
-        #expect(senders.contains(#""reason":"InvalidProviderToken","held_since_unix_ms":"#))
+        #expect(
+            senders.contains(
+                #""reason":"InvalidProviderToken","detail":"code 403","held_since_unix_ms":"#),
+            "\(senders)")
         #expect(senders.contains(#""credentials":"refused""#))
         #expect(try await Self.dead(rig) == 0)
         #expect(rig.log.all.filter { $0.contains("refuses this sender's") }.count == 1)

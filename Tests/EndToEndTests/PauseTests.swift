@@ -47,9 +47,19 @@ import Testing
         else { return #expect(Bool(false)) }
         let states = senders.map { "\($0["sender"]?.string ?? "") \($0["state"]?.string ?? "")" }
         #expect(states.contains("apns paused"))
+        let row = senders.first { $0["sender"]?.string == "apns" }
+        #expect(row?["reason"]?.string == "by anna (127.0.0.1): wrong text")
+        #expect(row?["paused_since_unix_ms"] == all.first?["since_unix_ms"])
+        #expect(all.first?["address"]?.string == "127.0.0.1")
         #expect(all.first?["sender"]?.string == "apns" && all.first?["by"]?.string == "anna")
         #expect((all.first?["since_unix_ms"]?.integer ?? 0) > 1_000_000_000_000)
         #expect(rig.gateway.metricsText.contains(#"signalbox_paused{kind="sender",name="apns"} 1"#))
+        #expect(
+            rig.gateway.metricsText.contains(
+                #"signalbox_sender_state{sender="apns",app="",state="paused"} 1"#))
+        #expect(
+            rig.gateway.metricsText.contains(
+                #"signalbox_paused_seconds{kind="sender",name="apns"} "#))
         let again = try await Self.order(rig, "/pause", #"{"sender":"apns","by":"ben"}"#)
         #expect(again.json["changed"] == .bool(false))
         #expect(try await Self.order(rig, "/resume", #"{"sender":"apns"}"#).status == 200)
@@ -100,14 +110,20 @@ import Testing
         await Self.waitFor(waiting: 2, rig.gateway)
         #expect(try await Self.order(rig, "/resume", #"{"route":"replies"}"#).status == 200)
         #expect(await rig.delivered(rig.simulators.apns, 3).sorted() == ["fast", "late", "slow"])
-        // What has expired meanwhile is not sent any more.
+        // What has expired meanwhile is not sent any more, and says that it was paused.
         #expect(try await Self.order(rig, "/pause", #"{"sender":"apns"}"#).status == 200)
         try await rig.post(GatewayRig.webhook([("ios", "old")], ticket: "4"))
         await Self.waitFor(waiting: 1, rig.gateway)
+        let waits = try JSONValue.parse(try await rig.admin("/trace?subject=ticket/4").body)
+        let held = waits["events"]?[0]?["recipients"]?[0]?["held"]?[0]
+        #expect(held?["cause"]?.string == "paused" && held?["sender"]?.string == "apns")
+        #expect(held?["by"]?.string == "admin (127.0.0.1)")
         now.add(2 * 3_600_000, ordering: .relaxed)
         #expect(try await Self.order(rig, "/resume", #"{"sender":"apns"}"#).status == 200)
         await Self.waitFor(waiting: 0, rig.gateway)
         #expect(rig.log.all.contains { $0.contains("delivery failed") && $0.contains("expired") })
+        let line = rig.log.all.first { $0.contains("delivery failed") } ?? ""
+        #expect(line.contains("held 2 h 0 min, paused by admin (127.0.0.1)"), "\(line)")
         #expect(rig.simulators.apns.received.count == 3)
         await rig.end()
     }
@@ -153,8 +169,12 @@ import Testing
         #expect(
             try await run("pause", "--sender", "apns").output == "sender apns was paused already\n")
         let list = try await run("pause").output
+        #expect(list.hasPrefix("sender apns is paused since 20"), "\(list)")
+        #expect(list.hasSuffix(" by anna (127.0.0.1): wrong text\n"), "\(list)")
+        let top = try await run("top", "--once").output
         #expect(
-            list.hasPrefix("sender apns  by anna  since_unix_ms ") && list.contains("wrong text"))
+            top.contains("  paused  ")
+                && top.contains("  by anna (127.0.0.1): wrong text, since 20"), "\(top)")
         #expect(try await run("resume", "--sender", "apns").output == "sender apns is resumed\n")
         #expect(
             try await run("resume", "--sender", "apns").output == "sender apns was not paused\n")

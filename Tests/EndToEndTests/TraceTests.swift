@@ -119,14 +119,14 @@ import Testing
             try await rig.post(GatewayRig.webhook([("ios", "a\(number)")], ticket: "\(number)"))
         }
         var text = ""
-        for _ in 0..<2_400 where !text.contains("apns is held since") {
+        for _ in 0..<2_400 where !text.contains("waits: apns is held since") {
             text =
                 TraceTool(
                     try await Self.trace(rig, "subject=ticket/0"), TraceQuery(.subject("ticket/0"))
                 ).text
             try await Task.sleep(for: .milliseconds(25))
         }
-        #expect(text.contains(": waiting\n") && text.contains("apns is held since"))
+        #expect(text.contains(": waiting\n") && text.contains("waits: apns is held since"))
         await rig.end()
     }
 

@@ -5,7 +5,9 @@ import Testing
 
 /// A lane whose sender, or one of whose routes, an operator has paused.
 @Suite struct LanePauseTests {
-    private let whole = LanePause(isWhole: true)
+    private let note = PauseNote(
+        by: "anna", address: "10.0.0.7", reason: "wrong text", sinceUnixMs: 1_000_000)
+    private var whole: LanePause { LanePause(whole: note) }
 
     /// The same delivery on another route.
     private func other(_ id: UInt64, deadline: UInt64 = 0) -> Delivery {
@@ -18,7 +20,7 @@ import Testing
         var rig = LaneStateRig(batchMax: 2)
         rig.submit(1...4)
         _ = rig.state.turn(rig.now, batchMax: 2)
-        var todo = rig.state.pause(whole)
+        var todo = rig.pause(whole)
         #expect(todo.isWithdrawal && !todo.isHaste)
         todo.add(rig.run().todo)
         #expect(todo.kinds == [3: .released, 4: .released])
@@ -40,7 +42,7 @@ import Testing
         var rig = LaneStateRig()
         rig.submit(1...3)
         #expect(rig.run().sent == [1, 2, 3])
-        _ = rig.state.pause(whole)
+        _ = rig.pause(whole)
         var todo = rig.fault([3], .withdrawn)
         todo.add(rig.take([1], .delivered, code: 200))
         todo.add(rig.run().todo)
@@ -51,7 +53,7 @@ import Testing
         var rig = LaneStateRig()
         let taken = rig.state.reserve([delivery(1)])
         #expect(taken == [1])
-        _ = rig.state.pause(whole)
+        _ = rig.pause(whole)
         _ = rig.run()
         _ = rig.state.committed(
             [delivery(1)], under: rig.token, askedMs: rig.now.steadyMs, isMoreOnDisk: false)
@@ -61,10 +63,10 @@ import Testing
 
     @Test func `a resumed sender asks for what waits`() {
         var rig = LaneStateRig()
-        _ = rig.state.pause(whole)
+        _ = rig.pause(whole)
         _ = rig.state.backlog()
         _ = rig.run()
-        _ = rig.state.pause(LanePause())
+        _ = rig.pause(LanePause())
         let wish = rig.run().todo.wish
         #expect(wish != nil)
         _ = rig.lend([1, 2], wish)
@@ -74,7 +76,7 @@ import Testing
     @Test func `deliveries of a paused route are put aside, at most until they expire`() {
         var rig = LaneStateRig()
         rig.submit([delivery(1), other(2), other(3, deadline: rig.now.unixMs + 5_000), delivery(4)])
-        _ = rig.state.pause(LanePause(routes: ["other"]))
+        _ = rig.pause(LanePause(routes: ["other": note]))
         let (sent, todo) = rig.run()
         #expect(sent == [1, 4])
         #expect(
@@ -91,7 +93,7 @@ import Testing
 
     @Test func `what was put aside is due at once when its route is resumed`() {
         var rig = LaneStateRig()
-        _ = rig.state.pause(LanePause(routes: ["other"]))
+        _ = rig.pause(LanePause(routes: ["other": note]))
         _ = rig.state.backlog()
         var lease = StoreLease(token: rig.token)
         lease.deliveries = [other(1)]
@@ -100,7 +102,7 @@ import Testing
         todo = rig.run().todo
         #expect(todo.kinds.count == 1)
         // The route is resumed before the store has the delivery: it is hastened again when it has.
-        #expect(rig.state.pause(LanePause()).isHaste)
+        #expect(rig.pause(LanePause()).isHaste)
         let stored = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
         #expect(stored.isHaste)
         #expect(rig.run().todo.wish != nil)
@@ -109,11 +111,11 @@ import Testing
 
     @Test func `to pause a second route hastens nothing, and the same order twice does nothing`() {
         var rig = LaneStateRig()
-        _ = rig.state.pause(LanePause(routes: ["a"]))
-        let todo = rig.state.pause(LanePause(routes: ["a", "b"]))
+        _ = rig.pause(LanePause(routes: ["a": note]))
+        let todo = rig.pause(LanePause(routes: ["a": note, "b": note]))
         #expect(!todo.isHaste && todo.isWithdrawal)
         _ = rig.run()
-        #expect(rig.state.pause(LanePause(routes: ["a", "b"])).isEmpty)
+        #expect(rig.pause(LanePause(routes: ["a": note, "b": note])).isEmpty)
     }
 
     @Test func `what is cancelled ends when its turn comes, and what came later is sent`() {
@@ -127,7 +129,7 @@ import Testing
         #expect(rig.run().sent == [1])
         var order = CancelOrder(beforeUnixMs: 100)
         order.route = "r"
-        let todo = rig.state.pause(LanePause(cancelled: [order]))
+        let todo = rig.pause(LanePause(cancelled: [order]))
         #expect(todo.isWithdrawal)
         #expect(rig.state.inFlight(coveredBy: order) == 1)
         rig.submit([received(2, atMs: 99), received(3, atMs: 100)])

@@ -62,10 +62,11 @@ import Testing
                 clock.outside(ms: clock.dice(120_000)) { world.submit(to: world.anyProvider) }
             }
             for _ in 0..<8 { clock.outside(ms: clock.dice(120_000)) { Self.trouble(world) } }
+            let note = PauseNote(by: "anna", sinceUnixMs: 1)
             for _ in 0..<6 {
                 let (from, ms) = (clock.dice(120_000), clock.dice(40_000))
                 let order =
-                    clock.dice(2) == 0 ? LanePause(isWhole: true) : LanePause(routes: ["r"])
+                    clock.dice(2) == 0 ? LanePause(whole: note) : LanePause(routes: ["r": note])
                 clock.outside(ms: from) { for lane in world.lanes { lane.pause(order) } }
                 clock.outside(ms: from + ms) { for lane in world.lanes { lane.pause(LanePause()) } }
             }

@@ -23,6 +23,9 @@ struct LaneStateRig {
         state = LaneState(rules)
     }
 
+    /// Operators have paused this, and nothing else.
+    mutating func pause(_ order: LanePause) -> LaneTodo { state.pause(order, now) }
+
     mutating func wait(ms: UInt64) {
         now.unixMs += ms
         now.steadyMs += ms

@@ -1,4 +1,5 @@
 import SignalboxCore
+import SignalboxJSON
 import Testing
 
 @testable import Signalbox
@@ -43,6 +44,16 @@ import Testing
                 "LANE  APP          WAITING  LEASED  LAG",
                 "apns  com.example  12       10      1 min 5 s",
             ])
+    }
+
+    @Test func `a paused sender is marked, with who paused it`() throws {
+        let paused = try JSONValue.parse(
+            #"{"paused":[{"sender":"apns","by":"anna","address":"10.0.0.7","reason":"wrong text","since_unix_ms":1}]}"#
+        )
+        let text = FleetText(Self.fleet().json.merging(paused)).text
+        #expect(text.contains("apns  com.example  12       10      1 min 5 s, paused\n"))
+        #expect(text.contains("\nsender apns is paused since "))
+        #expect(text.hasSuffix(" by anna (10.0.0.7): wrong text"))
     }
 
     @Test func `an empty fleet says so`() {

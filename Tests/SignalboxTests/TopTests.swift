@@ -1,4 +1,5 @@
 import SignalboxCore
+import SignalboxJSON
 import Testing
 
 @testable import Signalbox
@@ -50,6 +51,26 @@ import Testing
         #expect(
             table.lines[5].contains(
                 "credentials: InvalidProviderToken  2            3          10.0"))
+    }
+
+    @Test func `each row says why its sender does not send, and a paused route has a line`() throws
+    {
+        var now = Self.sample(1, 1, at: 3)
+        now.readiness = try JSONValue.parse(
+            #"""
+            {"senders":[
+              {"sender":"apns","app":"","state":"paused","reason":"by anna (10.0.0.7): wrong text","paused_since_unix_ms":1},
+              {"sender":"fcm","app":"","state":"failing","reason":"unreachable","detail":"fcm:443: the certificate has expired","held_since_unix_ms":1}],
+             "paused":[{"sender":"apns","by":"anna","address":"10.0.0.7","reason":"wrong text","since_unix_ms":1},
+              {"route":"r","by":"ben","address":"","reason":"","since_unix_ms":1}]}
+            """#)
+        let lines = TopTable(now, since: now).lines
+        let time = TraceText.time(1)
+        #expect(lines[5].hasPrefix("apns         paused                "))
+        #expect(lines[5].hasSuffix("  by anna (10.0.0.7): wrong text, since \(time)"))
+        #expect(lines[6].hasPrefix("fcm          failing: unreachable  "))
+        #expect(lines[6].hasSuffix("  fcm:443: the certificate has expired, since \(time)"))
+        #expect(lines.last == "route r is paused since \(time) by ben")
     }
 
     @Test func `a gateway that was started again has no negative rates`() {

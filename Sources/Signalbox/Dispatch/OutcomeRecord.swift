@@ -137,7 +137,10 @@ final class OutcomeRecord: LaneLedger {
             DeliveryOutcome(
                 .delivered, delivery, reason: outcome.reason, code: outcome.providerCode,
                 providerID: outcome.providerID))
-        logger.info("delivered", metadata: fields(delivery, outcome.reason))
+        guard logger.logLevel <= .info else { return }
+        var metadata = fields(delivery, outcome.reason)
+        if !outcome.detail.isEmpty { metadata["detail"] = "\(outcome.detail)" }
+        logger.info("delivered", metadata: metadata)
     }
 
     private func cancelled(_ ending: LaneEnding, _ tally: inout OutcomeTally) {

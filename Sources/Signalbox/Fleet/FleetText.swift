@@ -21,17 +21,22 @@ struct FleetText {
         }
         let gateways = lines.count > 1 ? Self.table(lines) : "no gateway runs"
         lines = [["LANE", "APP", "WAITING", "LEASED", "LAG"]]
+        let pauses = fleet.pauses
         for lane in fleet.items("lanes") {
             let (waiting, leased) = (lane["waiting"]?.integer ?? 0, lane["leased"]?.integer ?? 0)
             guard waiting + leased > 0 else { continue }
             let app = lane["app"]?.string ?? ""
+            let isPaused = pauses.contains {
+                $0.kind == .sender && $0.name == lane["sender"]?.string
+            }
             lines.append([
                 lane["sender"]?.string ?? "", app.isEmpty ? "-" : app, "\(waiting)", "\(leased)",
-                Self.duration(lane["lag_ms"]?.integer ?? 0),
+                Self.duration(lane["lag_ms"]?.integer ?? 0)
+                    + (isPaused ? ", paused" : ""),
             ])
         }
         let lanes = lines.count > 1 ? Self.table(lines) : "nothing waits"
-        text = gateways + "\n\n" + lanes
+        text = ([gateways, "", lanes] + pauses.map(\.text)).joined(separator: "\n")
     }
 
     /// Columns as wide as their widest cell.
@@ -49,14 +54,7 @@ struct FleetText {
         }.joined(separator: "\n")
     }
 
-    /// The two largest units: `3 h 12 min`.
-    static func duration(_ ms: Int64) -> String {
-        let seconds = max(0, ms) / 1_000
-        return switch seconds {
-        case ..<60: "\(seconds) s"
-        case ..<3_600: "\(seconds / 60) min \(seconds % 60) s"
-        case ..<86_400: "\(seconds / 3_600) h \(seconds / 60 % 60) min"
-        default: "\(seconds / 86_400) d \(seconds / 3_600 % 24) h"
-        }
+    private static func duration(_ ms: Int64) -> String {
+        DurationText.rough(ms: UInt64(max(0, ms)))
     }
 }

@@ -157,7 +157,9 @@ final class AdminService: AsyncHTTPServerHandler {
 
     private func fleetAnswer() async -> HTTPServerAnswer {
         do {
-            return .json(try await fleet.fleet().json)
+            let paused = JSONValue.array(context.pauses.all.map(\.json))
+            return .json(
+                try await fleet.fleet().json.merging(.object([.init("paused", paused)])))
         } catch {
             return Problem(503, "\(error)").answer
         }

@@ -36,27 +36,35 @@ struct Readiness {
             let isFailing = status.isFailing || cause == .down
             let turnMs = lane.turnMs
             let isStuck = turnMs >= Self.stuckMs
-            let isPaused =
-                lane.key.kind == .push && context.pauses.entry(ofSender: lane.key.sender) != nil
+            let pause = context.pauses.entry(of: lane.key)
             let calm =
                 status.readyCount > 0
                 ? "connected" : status.connectingCount > 0 ? "connecting" : "idle"
             let state =
                 isStuck
-                ? "stuck" : isPaused ? "paused" : isFailing ? "failing" : cause?.rawValue ?? calm
-            if isStuck || isFailing || cause != nil { isDegraded = true }
+                ? "stuck"
+                : pause != nil ? "paused" : isFailing ? "failing" : cause?.rawValue ?? calm
+            // What somebody has paused is as they want it.
+            if isStuck || pause == nil && (isFailing || cause != nil) { isDegraded = true }
             var members = Self.members(lane.key, state)
             if isStuck {
                 members.append(
                     .init("reason", .string("its plugin has not returned for \(turnMs / 1_000) s")))
+            } else if let note = pause?.note {
+                members.append(.init("reason", .string(note.words)))
+                members.append(
+                    .init("paused_since_unix_ms", .integer(Int64(clamping: note.sinceUnixMs))))
             } else if let held {
                 members.append(.init("reason", .string(held.reason)))
+                let said = held.said.isEmpty ? status.failure : held.said
+                if !said.isEmpty { members.append(.init("detail", .string(said))) }
                 members.append(
                     .init("held_since_unix_ms", .integer(Int64(clamping: held.sinceUnixMs))))
             } else if isFailing {
                 // Nothing waits for it, so nobody has tried since.
                 members.append(
                     .init("reason", .string("its last connect failed, a delivery tries again")))
+                members.append(.init("detail", .string(status.failure)))
             }
             members.append(.init("credentials", .string(Self.credentials(held))))
             members.append(.init("connections", .integer(Int64(status.readyCount))))

@@ -72,6 +72,9 @@ final class GatewayMetrics: Sendable {
     let paused = Gauges(
         "signalbox_paused", "whether an operator has paused this `sender` or `route`",
         ["kind", "name"])
+    let pausedSeconds = Gauges(
+        "signalbox_paused_seconds", "for how long an operator has paused this `sender` or `route`",
+        ["kind", "name"])
     let connectionEvents = Counters(
         "signalbox_connection_events_total", "events of push connections", ["sender", "event"])
     let stranded = Counters(

@@ -32,11 +32,13 @@ struct LaneSeries: Sendable {
     func ended(_ ending: LaneEnding) {
         count(ending)
         switch ending.kind {
-        case .delivered: observe(delivered, ending.delivery, ending.unixMs)
+        case .delivered: observe(delivered, ending.delivery, ending.unixMs, ending.pausedMs)
+        // Its time was over while an operator had it wait.
+        case .failed(reason: "expired", _) where ending.pausedMs > 0: break
         case .failed:
             // A dead token is no fault of anyone.
             let isGone = ending.outcome.kind == .unregistered
-            observe(isGone ? gone : failed, ending.delivery, ending.unixMs)
+            observe(isGone ? gone : failed, ending.delivery, ending.unixMs, ending.pausedMs)
         case .retry, .released, .aside, .cancelled: break
         }
     }
@@ -50,10 +52,14 @@ struct LaneSeries: Sendable {
         }
     }
 
-    private func observe(_ histogram: Histogram, _ delivery: Delivery, _ unixMs: UInt64) {
+    /// Without the time of a pause: that is nobody's slowness.
+    private func observe(
+        _ histogram: Histogram, _ delivery: Delivery, _ unixMs: UInt64, _ pausedMs: UInt64 = 0
+    ) {
         let received = delivery.content.receivedUnixMs
         // Stored by a release that did not keep it.
         guard received > 0 else { return }
-        histogram.observe(ms: unixMs - min(unixMs, received))
+        let ms = unixMs - min(unixMs, received)
+        histogram.observe(ms: ms - min(ms, pausedMs))
     }
 }

@@ -20,6 +20,12 @@ struct MetricScrape {
         setLanes()
         setStore()
         setReceivers()
+        let now = context.clock()
+        metrics.pausedSeconds.setAll(
+            context.pauses.all.map { entry in
+                let ms = now - min(now, entry.note.sinceUnixMs)
+                return ([entry.kind.rawValue, entry.name], Double(ms) / 1_000)
+            })
         metrics.sourceRunning.setAll(sources.running.map { ([$0.name], $0.isRunning ? 1 : 0) })
         setCertificates()
         setProcess()
@@ -30,14 +36,17 @@ struct MetricScrape {
         let all = lanes.all
         metrics.inMemory.setAll(all.map { ([$0.key.name, $0.key.app], Double($0.count)) })
         metrics.lanesQueued.set(Double(lanes.queuedCount))
-        var states = all.map { ($0.key, LaneStanding(hold: $0.hold)) }
+        var states = all.map { lane in
+            let isPaused = context.pauses.entry(of: lane.key) != nil
+            return (lane.key, isPaused ? .paused : LaneStanding(hold: lane.hold))
+        }
         let instances = context.live.now.instances
         for key in lanes.refusals.keys where instances.serves(key) {
             states.append((key, .cannotStart))
         }
         for key in sweep.waitingOrphans { states.append((key, .notConfigured)) }
         metrics.senderHeld.setAll(
-            states.map { key, state in ([key.name, key.app], state == .sending ? 0 : 1) })
+            states.map { key, state in ([key.name, key.app], state.isHeld ? 1 : 0) })
         metrics.senderState.setAll(
             states.flatMap { key, state in
                 LaneStanding.allCases.map {
@@ -114,9 +123,12 @@ struct MetricScrape {
 
 /// What a lane does, for the metrics.
 enum LaneStanding: String, CaseIterable {
-    case sending, down, misconfigured, throttled
+    case sending, down, misconfigured, throttled, paused
     case cannotStart = "cannot_start"
     case notConfigured = "not_configured"
+
+    /// Nobody wants it to be so.
+    var isHeld: Bool { self != .sending && self != .paused }
 
     init(hold: LaneHold?) {
         self =

@@ -13,7 +13,9 @@ struct PauseAdmin: Sendable {
             .show("/paused") { _ in
                 .json(.object([.init("paused", .array(context.pauses.all.map(\.json)))]))
             },
-            .change("/pause") { await answer($0) { try await pause($0, $1, $2) } },
+            .change("/pause") { request in
+                await answer(request) { try await pause($0, $1, $2, from: request.remote) }
+            },
             .change("/resume") {
                 await answer($0) { kind, name, _ in try await resume(kind, name) }
             },
@@ -39,7 +41,7 @@ struct PauseAdmin: Sendable {
     }
 
     private func pause(
-        _ kind: PauseEntry.Kind, _ name: String, _ body: AdminBody
+        _ kind: PauseEntry.Kind, _ name: String, _ body: AdminBody, from address: String
     ) async throws -> HTTPServerAnswer {
         let live = context.live.now
         let known =
@@ -55,9 +57,13 @@ struct PauseAdmin: Sendable {
             String((body.text(key) ?? "").filter { !$0.isNewline }.prefix(Self.wordsMax))
         }
         let by = words("by")
+        // Without a name, the audit's: what the program itself asks for comes from no address.
+        let caller = address.isEmpty ? "program" : "admin"
         let entry = PauseEntry(
-            kind: kind, name: name, by: by.isEmpty ? "admin" : by, reason: words("reason"),
-            sinceUnixMs: context.clock())
+            kind: kind, name: name,
+            note: PauseNote(
+                by: by.isEmpty ? caller : by, address: address, reason: words("reason"),
+                sinceUnixMs: context.clock()))
         return changed(try await context.pauses.pause(entry))
     }
 

@@ -48,9 +48,10 @@ final class PauseBook: Sendable {
     /// Users whose deliveries are ended instead of sent.
     var forgotten: ForgottenUsers { state.withLock { $0.forgotten } }
 
-    /// The pause of a sender; nil: it is not paused.
-    func entry(ofSender name: String) -> PauseEntry? {
-        state.withLock { $0.entries[PauseEntry.key(.sender, name)] }
+    /// The pause of a lane's sender; nil: it is not paused. Reports about devices never are.
+    func entry(of lane: LaneKey) -> PauseEntry? {
+        guard lane.kind == .push else { return nil }
+        return state.withLock { $0.entries[PauseEntry.key(.sender, lane.sender)] }
     }
 
     /// What of a lane is paused. Reports about devices are not: they tell plugins what has happened already.
@@ -63,9 +64,10 @@ final class PauseBook: Sendable {
             let cancelled = state.cancelled.values.filter {
                 $0.order.sender.map { $0 == lane.sender } ?? true
             }
+            let routes = state.entries.values.filter { $0.kind == .route }
             var pause = LanePause(
-                isWhole: state.entries[PauseEntry.key(.sender, lane.sender)] != nil,
-                routes: Set(state.entries.values.filter { $0.kind == .route }.map(\.name)),
+                whole: state.entries[PauseEntry.key(.sender, lane.sender)]?.note,
+                routes: Dictionary(routes.map { ($0.name, $0.note) }) { $1 },
                 cancelled: cancelled.sorted { $0.id < $1.id }.map(\.order))
             pause.forgotten = state.forgotten
             return pause
@@ -160,6 +162,12 @@ final class PauseBook: Sendable {
 
     // MARK: The store
 
+    /// What is paused in a store that no gateway uses now.
+    static func entries(in store: any KeyValueStore) async throws(StoreFailure) -> [PauseEntry] {
+        let found = try await values(instance, in: store)
+        return found.compactMap { PauseEntry(key: $0.key, $0.value) }.sorted { $0.key < $1.key }
+    }
+
     /// Reads what is paused; nothing may be sent before.
     func load() async throws(StoreFailure) {
         _ = try await read()
@@ -181,7 +189,7 @@ final class PauseBook: Sendable {
     /// Returns whether anything has changed.
     private func read() async throws(StoreFailure) -> Bool {
         let changes = state.withLock { $0.changes }
-        let found = try await values(Self.instance)
+        let found = try await Self.values(Self.instance, in: store)
         let isNew = try await readForgotten(stamp: found[ForgottenEntry.stampKey])
         let paused = found.compactMap { PauseEntry(key: $0.key, $0.value) }
         let now = Dictionary(paused.map { ($0.key, $0) }) { $1 }
@@ -205,7 +213,7 @@ final class PauseBook: Sendable {
     /// Reads whom other gateways have forgotten; whether there is anybody new.
     private func readForgotten(stamp: [UInt8]?) async throws(StoreFailure) -> Bool {
         guard let stamp, stamp != state.withLock({ $0.forgottenStamp }) else { return false }
-        let found = try await values(ForgottenEntry.instance)
+        let found = try await Self.values(ForgottenEntry.instance, in: store)
         return state.withLock { state in
             let before = state.forgotten
             for entry in found.compactMap({ ForgottenEntry(key: $0.key, $0.value) }) {
@@ -218,7 +226,9 @@ final class PauseBook: Sendable {
         }
     }
 
-    private func values(_ instance: String) async throws(StoreFailure) -> [String: [UInt8]] {
+    private static func values(
+        _ instance: String, in store: any KeyValueStore
+    ) async throws(StoreFailure) -> [String: [UInt8]] {
         let result = await withCheckedContinuation { continuation in
             store.values(instance: instance) { continuation.resume(returning: $0) }
         }
@@ -238,12 +248,13 @@ final class PauseBook: Sendable {
         machinery.metrics.paused.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)
         var fields: Logger.Metadata = [entry.kind.field: "\(entry.name)"]
         if after != nil {
-            fields["by"] = "\(entry.by)"
-            if !entry.reason.isEmpty { fields["reason"] = "\(entry.reason)" }
+            fields["by"] = "\(entry.note.by)"
+            fields["address"] = "\(entry.note.address)"
+            fields["reason"] = "\(entry.note.reason)"
             machinery.logger.notice("paused, its deliveries wait", metadata: fields)
         } else {
             let now = machinery.clock()
-            fields["paused_ms"] = "\(now - min(now, entry.sinceUnixMs))"
+            fields["paused_ms"] = "\(now - min(now, entry.note.sinceUnixMs))"
             machinery.logger.notice("resumed", metadata: fields)
         }
     }

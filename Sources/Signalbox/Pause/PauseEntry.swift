@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxJSON
 
 /// A sender or a route that an operator has paused.
@@ -18,11 +19,8 @@ struct PauseEntry: Sendable, Equatable {
 
     let kind: Kind
     let name: String
-    /// Who has paused it, as the caller said.
-    let by: String
-    /// Why, as the caller said; may be empty.
-    let reason: String
-    let sinceUnixMs: UInt64
+    /// Who has paused it, when and why.
+    let note: PauseNote
 
     /// Its key in the store: `sender/apns`.
     var key: String { Self.key(kind, name) }
@@ -31,22 +29,42 @@ struct PauseEntry: Sendable, Equatable {
 
     var json: JSONValue {
         .object([
-            .init(kind.rawValue, .string(name)), .init("by", .string(by)),
-            .init("reason", .string(reason)),
-            .init("since_unix_ms", .integer(Int64(clamping: sinceUnixMs))),
+            .init(kind.rawValue, .string(name)), .init("by", .string(note.by)),
+            .init("address", .string(note.address)), .init("reason", .string(note.reason)),
+            .init("since_unix_ms", .integer(Int64(clamping: note.sinceUnixMs))),
         ])
+    }
+
+    /// `sender apns is paused since 2026-01-02 10:40:12.000 by anna (127.0.0.1): wrong text`.
+    var text: String {
+        let since = TraceText.time(Int64(clamping: note.sinceUnixMs))
+        return PlainText.line("\(kind.rawValue) \(name) is paused since \(since) \(note.words)")
     }
 }
 
 extension PauseEntry {
+    /// As the admin listener gives it; nil: it is something else.
+    init?(_ json: JSONValue) {
+        let named = Kind.allCases.compactMap { kind in
+            json[kind.rawValue]?.string.map { (kind, $0) }
+        }
+        guard let (kind, name) = named.first, let since = json["since_unix_ms"]?.integer else {
+            return nil
+        }
+        self.init(
+            kind: kind, name: name,
+            note: PauseNote(
+                by: json["by"]?.string ?? "", address: json["address"]?.string ?? "",
+                reason: json["reason"]?.string ?? "", sinceUnixMs: UInt64(clamping: since)))
+    }
+
     /// From the store; nil: another version wrote it, or it is damaged.
     init?(key: String, _ bytes: [UInt8]) {
         let parts = key.split(separator: "/", maxSplits: 1)
-        guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])),
-            let json = try? JSONValue.parse(bytes), let since = json["since_unix_ms"]?.integer
+        guard parts.count == 2, Kind(rawValue: String(parts[0])) != nil,
+            let json = try? JSONValue.parse(bytes),
+            json[String(parts[0])] == .string(String(parts[1]))
         else { return nil }
-        self.init(
-            kind: kind, name: String(parts[1]), by: json["by"]?.string ?? "",
-            reason: json["reason"]?.string ?? "", sinceUnixMs: UInt64(clamping: since))
+        self.init(json)
     }
 }

@@ -60,21 +60,17 @@ public struct PauseTool: Sendable {
             text: "\(target.words) \(isChange ? "is resumed" : "was not paused")")
     }
 
-    /// What is paused.
+    /// What is paused, by whom, since when and why.
     public static func list(_ options: GatewayOptions) async throws -> PauseTool {
         let answer = try await AdminClient.ask(options, "GET", "/paused")
-        guard case .array(let items)? = answer["paused"], !items.isEmpty else {
-            return PauseTool(json: answer.text, text: "nothing is paused")
-        }
-        let lines = items.map { item in
-            let name =
-                item["sender"]?.string.map { "sender \($0)" }
-                ?? item["route"]?.string.map { "route \($0)" } ?? ""
-            let reason = item["reason"]?.string ?? ""
-            let since = item["since_unix_ms"]?.integer ?? 0
-            return "\(name)  by \(item["by"]?.string ?? "")  since_unix_ms \(since)"
-                + (reason.isEmpty ? "" : "  \(reason)")
-        }
-        return PauseTool(json: answer.text, text: lines.joined(separator: "\n"))
+        let lines = answer.pauses.map(\.text)
+        return PauseTool(
+            json: answer.text,
+            text: lines.isEmpty ? "nothing is paused" : lines.joined(separator: "\n"))
     }
+}
+
+extension JSONValue {
+    /// What its member `paused` says.
+    var pauses: [PauseEntry] { items("paused").compactMap { PauseEntry($0) } }
 }

@@ -45,6 +45,7 @@ public struct WaitingTool: Sendable {
                 + "waiting \(lane["waiting"]?.integer ?? 0)  held \(lane["leased"]?.integer ?? 0)  "
                 + "lag_ms \(lane["lag_ms"]?.integer ?? 0)"
         }
+        lines += fleet.pauses.map(\.text)
         lines += orders.items("orders").map { "cancelled: \($0.text)" }
         let json = JSONValue.object([
             .init("lanes", .array(lanes)), .init("cancelled", .array(orders.items("orders"))),

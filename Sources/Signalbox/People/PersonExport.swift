@@ -16,7 +16,7 @@ struct PersonExport: Sendable {
         let letters = try await search.deadLetters()
         var query = TraceQuery(.user(user.user))
         query.limit = Self.eventsMax
-        let trace = try await TraceSearch.run(query, in: context.store).json(query)
+        let trace = try await TraceSearch.run(query, in: context.store).json(query, holds: [])
         let events = trace.items("events").compactMap { event(of: $0, user) }
         return JSONValue.object([
             .init("user", .string(user.user)), .init("app", .string(user.app)),

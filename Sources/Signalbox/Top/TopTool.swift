@@ -8,7 +8,7 @@ public final class TopTool: Sendable {
     public struct Sample: Sendable {
         let takenNs: UInt64
         let metrics: MetricsSample
-        let readiness: JSONValue
+        var readiness: JSONValue
     }
 
     private let client: AdminClient
@@ -62,7 +62,7 @@ public struct TopTable: Sendable {
         var rows = [
             [
                 "SENDER", "APP", "STATE", "CONNECTIONS", "IN MEMORY", "DELIVERED/S", "RETRIED/S",
-                "FAILED/S", "SENDER P50", "SENDER P99",
+                "FAILED/S", "SENDER P50", "SENDER P99", "WHY",
             ]
         ]
         guard case .array(let senders) = readiness["senders"] else { return out }
@@ -75,16 +75,28 @@ public struct TopTable: Sendable {
             }
             rows.append([
                 key, sender["app"]?.string ?? "",
-                [sender["state"]?.string, sender["reason"]?.string].compactMap { $0 }
-                    .joined(separator: ": "),
+                [
+                    sender["state"]?.string,
+                    sender["paused_since_unix_ms"] == nil ? sender["reason"]?.string : nil,
+                ].compactMap { $0 }.joined(separator: ": "),
                 "\(sender["connections"]?.integer ?? 0)", "\(sender["in_memory"]?.integer ?? 0)",
                 count("delivered"), count("retried"), count("failed"),
                 latency(0.5, "provider_seconds", ["sender": key]),
-                latency(0.99, "provider_seconds", ["sender": key]),
+                latency(0.99, "provider_seconds", ["sender": key]), Self.why(sender),
             ])
         }
         out += Self.aligned(rows)
-        return out
+        return out + readiness.pauses.filter { $0.kind == .route }.map(\.text)
+    }
+
+    /// `connection refused, since 2026-01-02 10:40:12.000`; who has paused it; empty: all is well.
+    private static func why(_ sender: JSONValue) -> String {
+        let isPaused = sender["paused_since_unix_ms"] != nil
+        let said = (isPaused ? sender["reason"] : sender["detail"])?.string
+        let since = sender["paused_since_unix_ms"] ?? sender["held_since_unix_ms"]
+        return PlainText.line(
+            [said, since?.integer.map { "since \(TraceText.time($0))" }].compactMap { $0 }
+                .joined(separator: ", "))
     }
 
     private func rate(_ name: String, _ labels: [String: String]) -> String {

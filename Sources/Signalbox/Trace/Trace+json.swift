@@ -1,17 +1,18 @@
 internal import SignalboxCore
 
 extension Trace {
-    /// As the admin API gives it. `query`: of an event with many recipients, which of them are shown.
-    func json(_ query: TraceQuery) -> JSONValue {
+    /// As the admin API gives it. `query`: of an event with many recipients, which of them are shown. `holds`: why
+    /// deliveries wait now.
+    func json(_ query: TraceQuery, holds: [TraceHold]) -> JSONValue {
         .object([
-            .init("events", .array(entries.map { $0.json(query) })),
-            .init("is_cut", .bool(isCut)),
+            .init("events", .array(entries.map { $0.json(query, holds) })),
+            .init("is_cut", .bool(isCut)), .init("held", .array(holds.map(\.json))),
         ])
     }
 }
 
 extension Trace.Entry {
-    fileprivate func json(_ query: TraceQuery) -> JSONValue {
+    fileprivate func json(_ query: TraceQuery, _ holds: [TraceHold]) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("event", .integer(Int64(clamping: event.id))),
             .init("received_unix_ms", .integer(Int64(clamping: event.receivedUnixMs))),
@@ -27,7 +28,7 @@ extension Trace.Entry {
         members.append(.init("routes", .array(event.routes.map(\.json))))
         let shown = event.targets.filter { query.takes($0) }
         members.append(.init("recipients_count", .integer(Int64(event.targets.count))))
-        members.append(.init("recipients", .array(shown.map(json))))
+        members.append(.init("recipients", .array(shown.map { json($0, holds) })))
         let opens = steps.filter { $0.step.kind == .opened }
         if !opens.isEmpty { members.append(.init("opens", .array(opens.map(Self.json)))) }
         return .object(members)
@@ -40,18 +41,21 @@ extension Trace.Entry {
         return event.routes.contains { $0.unmet.isEmpty } ? "unreached" : "unrouted"
     }
 
-    private func json(_ target: HistoryTarget) -> JSONValue {
+    private func json(_ target: HistoryTarget, _ holds: [TraceHold]) -> JSONValue {
         var members: [JSONValue.Member] = []
+        var name = ""
         if let route = target.route, event.routes.indices.contains(route) {
-            members.put("route", event.routes[route].name)
+            name = event.routes[route].name
         }
+        members.put("route", name)
         members.put("user", target.user)
         members.put("app", target.app)
         members.put("platform", target.platform)
         members.put("token", target.token)
         members.put("sender", target.sender)
         let own = target.delivery == 0 ? [] : steps.filter { $0.step.delivery == target.delivery }
-        members.put("state", state(target, own))
+        let state = state(target, own)
+        members.put("state", state)
         members.put("reason", target.skipped.isEmpty ? own.last?.step.reason ?? "" : target.skipped)
         if target.notBeforeUnixMs != 0 {
             let notBefore = Int64(clamping: target.notBeforeUnixMs)
@@ -61,6 +65,8 @@ extension Trace.Entry {
             members.append(.init("delivery", .integer(Int64(clamping: target.delivery))))
         }
         if !own.isEmpty { members.append(.init("steps", .array(own.map(Self.json)))) }
+        let waitsFor = state == "waiting" ? holds.filter { $0.covers(target, on: name) } : []
+        if !waitsFor.isEmpty { members.append(.init("held", .array(waitsFor.map(\.json)))) }
         return .object(members)
     }
 

@@ -19,29 +19,30 @@ struct TraceAdmin: Sendable {
         }
         do {
             let trace = try await TraceSearch.run(query, in: context.store)
-            return .json(trace.json(query).merging(now))
+            return .json(trace.json(query, holds: holds).merging(.object([routes])))
         } catch {
             return Problem(503, "\(error)").answer
         }
     }
 
-    /// Why deliveries wait: the senders that are held, and the sources' other routes.
-    private var now: JSONValue {
-        let held = lanes.all.sorted { $0.key < $1.key }.compactMap { lane -> JSONValue? in
-            guard let hold = lane.hold else { return nil }
-            return .object([
-                .init("sender", .string(lane.key.name)), .init("app", .string(lane.key.app)),
-                .init("cause", .string(hold.cause.rawValue)),
-                .init("reason", .string(hold.reason)),
-                .init("since_unix_ms", .integer(Int64(clamping: hold.sinceUnixMs))),
-            ])
+    /// Why deliveries wait. Whether its provider is down, nobody knows of a sender that is paused.
+    private var holds: [TraceHold] {
+        let paused = context.pauses.all.map { TraceHold($0) }
+        let held = lanes.all.sorted { $0.key < $1.key }.compactMap { lane -> TraceHold? in
+            guard context.pauses.entry(of: lane.key) == nil else { return nil }
+            return lane.hold.map { TraceHold(lane.key, $0) }
         }
+        return paused + held
+    }
+
+    /// The sources' other routes.
+    private var routes: JSONValue.Member {
         let routes = context.live.now.router.routes.map { route in
             JSONValue.object([
                 .init("route", .string(route.name)),
                 .init("sources", .array(route.sources.map { .string($0) })),
             ])
         }
-        return .object([.init("held", .array(held)), .init("routes", .array(routes))])
+        return .init("routes", .array(routes))
     }
 }

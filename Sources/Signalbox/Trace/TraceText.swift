@@ -16,7 +16,6 @@ struct TraceText {
         }
         for event in events {
             add(event)
-            for held in trace.items("held") { add(held, to: event) }
             text += "\n"
         }
         if trace["is_cut"] == .bool(true) {
@@ -81,6 +80,7 @@ struct TraceText {
         }
         text += "\n"
         for step in recipient.items("steps") { add(step: step) }
+        for held in recipient.items("held") { add(held: held) }
     }
 
     private mutating func add(step: JSONValue) {
@@ -97,17 +97,19 @@ struct TraceText {
         text += "\n"
     }
 
-    /// A sender that is held is why its deliveries wait.
-    private mutating func add(_ held: JSONValue, to event: JSONValue) {
-        let isWaiting = event.items("recipients").contains {
-            $0.text("state") == "waiting" && $0.text("sender") == held.text("sender")
-                && (held.text("app").isEmpty || $0.text("app") == held.text("app"))
-        }
-        guard isWaiting else { return }
+    /// Why it waits.
+    private mutating func add(held: JSONValue) {
         let since = Self.time(held["since_unix_ms"]?.integer ?? 0)
-        let reason = held.text("reason")
-        text += "  \(held.text("sender")) is held since \(since): \(held.text("cause"))"
-        text += reason.isEmpty ? "\n" : " (\(reason))\n"
+        let (sender, by) = (held.text("sender"), held.text("by"))
+        let what = sender.isEmpty ? "route \(held.text("route"))" : sender
+        let words = ["reason", "detail"].map { held.text($0) }.filter { !$0.isEmpty }
+        text += "    waits: \(what) is "
+        text += by.isEmpty ? "held since \(since): " : "paused since \(since) by \(by)"
+        if by.isEmpty {
+            text += ([held.text("cause")] + words).joined(separator: ", ") + "\n"
+        } else {
+            text += (words.isEmpty ? "" : ": ") + words.joined() + "\n"
+        }
     }
 
     private mutating func line(_ depth: Int, _ time: JSONValue?, _ what: String, _ rest: String) {

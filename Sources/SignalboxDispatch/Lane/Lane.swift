@@ -148,7 +148,7 @@ public final class Lane: Sendable {
     }
 
     /// Operators have paused this, and nothing else.
-    public func pause(_ order: LanePause) { step { state, _ in state.pause(order) } }
+    public func pause(_ order: LanePause) { step { state, now in state.pause(order, now) } }
 
     /// To be called every few seconds: keeps the leases and its share, and writes the log lines whose interval is
     /// over.

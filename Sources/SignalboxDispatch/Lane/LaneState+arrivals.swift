@@ -9,7 +9,7 @@ extension LaneState {
             !health.breaker.isOpen, !term.isGivenUp || window.count == 0, !paused.isWhole
         else { return [] }
         guard !paused.routes.isEmpty else { return window.reserve(deliveries) }
-        return window.reserve(deliveries.filter { !paused.routes.contains($0.route) })
+        return window.reserve(deliveries.filter { paused.routes[$0.route] == nil })
     }
 
     /// Deliveries are on disk: these were reserved at `askedMs`, and others wait there or not.
@@ -110,7 +110,7 @@ extension LaneState {
         }
         if !lease.departed.isEmpty { endDeparted(lent, lease.departed, now, into: &todo) }
         if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueInMs == nil {
-            forgetHold(into: &todo)
+            forgetHold(now, into: &todo)
         }
         return todo
     }

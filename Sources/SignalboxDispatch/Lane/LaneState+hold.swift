@@ -10,13 +10,14 @@ extension LaneState {
         disk.hasBacklog = true
         guard let after else {
             let heldMs = now.steadyMs - (hold?.sinceMs ?? now.steadyMs)
-            hold = nil
+            endHold(now)
             todo.lines += lines.flush()
             if let before { todo.holds.append(.back(before, afterMs: heldMs)) }
             return
         }
         hold = LaneHold(
-            cause: after, sinceUnixMs: now.unixMs, sinceMs: now.steadyMs, reason: why?.reason ?? "")
+            cause: after, sinceUnixMs: now.unixMs, sinceMs: now.steadyMs,
+            reason: why?.reason ?? "", code: why?.providerCode ?? 0, detail: why?.detail ?? "")
         todo.holds.append(.held(after, why: why))
         todo.isWithdrawal = true
         releaseReady(into: &todo, now)
@@ -41,12 +42,17 @@ extension LaneState {
     }
 
     /// The lane has nothing to try with: whether the provider is back shows with the next delivery.
-    mutating func forgetHold(into todo: inout LaneTodo) {
+    mutating func forgetHold(_ now: LaneTime, into todo: inout LaneTodo) {
         guard window.isEmpty, let cause = health.breaker.cause else { return }
         health.forget()
-        hold = nil
+        endHold(now)
         todo.lines += lines.flush()
         todo.holds.append(.forgotten(cause))
+    }
+
+    private mutating func endHold(_ now: LaneTime) {
+        if let hold { delays.add(Self.delay(hold, until: now.unixMs)) }
+        hold = nil
     }
 
     /// What held the lane may be mended: it tries at once.

@@ -33,7 +33,7 @@ extension LaneState {
                 outcome, isFirst: delivery.attempt == 1, nowMs: now.steadyMs, random: random())
             let kind = decide(outcome, delivery, now, random, policy, into: &todo)
             note(outcome, of: delivery, kind)
-            todo.endings.append(LaneEnding(delivery, kind, outcome, unixMs: now.unixMs))
+            todo.endings.append(ended(delivery, kind, outcome, now))
         }
         // Before the breaker gives back what is ready.
         if !moved.isEmpty { window.restore(moved) }
@@ -122,8 +122,7 @@ extension LaneState {
                 window.settle(outcome.item) != nil || window.withdraw(outcome.item)
             if !isHere { noteEnded(outcome.item) }
             todo.endings.append(
-                LaneEnding(
-                    delivery, .delivered, outcome, unixMs: now.unixMs, wasInMemory: isHere))
+                ended(delivery, .delivered, outcome, now, wasInMemory: isHere))
             let after = health.breaker.cause
             if before != after { turned(from: before, to: after, outcome, now, into: &todo) }
         }

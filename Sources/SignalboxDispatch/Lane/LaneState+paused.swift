@@ -14,20 +14,22 @@ extension LaneState {
     static let asideMs: UInt64 = 600_000
 
     /// Operators have paused this, and nothing else.
-    public mutating func pause(_ next: LanePause) -> LaneTodo {
+    public mutating func pause(_ next: LanePause, _ now: LaneTime) -> LaneTodo {
         let before = paused
         guard next != before else { return LaneTodo() }
+        for delay in Self.delays(before, until: now.unixMs, without: next) { delays.add(delay) }
         paused = next
         var todo = turnSoon()
         // What the carrier has not sent yet comes back.
         let isMore =
-            next.isWhole && !before.isWhole || !next.routes.isSubset(of: before.routes)
+            next.isWhole && !before.isWhole
+            || next.routes.keys.contains { before.routes[$0] == nil }
             || next.cancelled.count > before.cancelled.count
             || next.forgotten != before.forgotten
         if isMore { todo.isWithdrawal = true }
         if before.isWhole, !next.isWhole { noteBacklog() }
         // What was put aside is due at once.
-        if !before.routes.isSubset(of: next.routes) {
+        if before.routes.keys.contains(where: { next.routes[$0] == nil }) {
             todo.isHaste = true
             aside.isOver = aside.unstoredCount > 0
             noteBacklog()
@@ -65,7 +67,7 @@ extension LaneState {
     {
         guard !paused.routes.isEmpty else { return }
         batch.removeAll { delivery in
-            guard paused.routes.contains(delivery.route) else { return false }
+            guard paused.routes[delivery.route] != nil else { return false }
             _ = window.settle(delivery.id)
             overdue[delivery.id] = nil
             aside.unstoredCount += 1

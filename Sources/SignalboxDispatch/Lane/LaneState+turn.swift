@@ -100,10 +100,9 @@ extension LaneState {
         for delivery in next.expired {
             overdue[delivery.id] = nil
             turn.todo.endings.append(
-                LaneEnding(
+                ended(
                     delivery, .failed(reason: "expired", wasSent: false),
-                    Outcome(item: delivery.id, kind: .rejected, reason: "expired"),
-                    unixMs: now.unixMs))
+                    Outcome(item: delivery.id, kind: .rejected, reason: "expired"), now))
         }
         for delivery in withdrawals.takeCovered(from: &turn.batch, nowUnixMs: now.unixMs) {
             // Nobody is to see it, and nothing has failed.

@@ -74,6 +74,8 @@ public struct LaneState: Sendable {
     var withdrawals = Withdrawals()
     /// Outlives the lane, if it ends for want of work.
     var doubt = DeathDoubt()
+    /// When and why its deliveries had to wait.
+    var delays = LaneDelays()
     /// Of deliveries whose requests named one, until they are settled.
     var origins: [UInt64: String] = [:]
     var inbox = Inbox()

@@ -108,11 +108,13 @@ public struct LaneEnding: Sendable {
     /// What becomes of it.
     public let kind: Kind
     /// What brought it about.
-    public let outcome: Outcome
+    public internal(set) var outcome: Outcome
     /// When that was known, in Unix milliseconds.
     public let unixMs: UInt64
     /// False: it waited on disk when the answer to an earlier attempt came.
     public let wasInMemory: Bool
+    /// How long operators had paused it, in milliseconds.
+    public internal(set) var pausedMs: UInt64 = 0
 
     /// Makes one.
     public init(
@@ -157,6 +159,15 @@ public struct LaneHold: Sendable, Equatable {
     var sinceMs: UInt64
     /// The reason of the outcome that did it; may be empty.
     public var reason: String
+    /// The provider's code of it; 0 if there was no answer.
+    public var code: UInt32 = 0
+    /// Words of the provider or the connection; may be empty.
+    public var detail = ""
+
+    /// What the provider or the connection said: `code 503, try again later`.
+    public var said: String {
+        [code == 0 ? "" : "code \(code)", detail].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
 }
 
 /// A lane is held from now on, or is no longer.

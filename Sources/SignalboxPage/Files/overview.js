@@ -49,9 +49,10 @@ function tables(live) {
     ? [button("sender", one.sender, paused.has(`sender ${one.sender}`), hasMore(one) ? " all its apps" : "")] : [""];
   place.senders.replaceChildren(table(caption(readiness), changes ? [...heads, "change"] : heads, readiness.senders.map((one) => {
     const figures = { ...senders[one.sender], ...none, ...lanes[one.sender]?.[one.app] };
-    const since = one.held_since_unix_ms ? ` since ${time(one.held_since_unix_ms)}` : "";
+    const start = one.paused_since_unix_ms ?? one.held_since_unix_ms;
+    const since = start ? ` since ${time(start)}` : "";
     return [said(one.sender), said(one.app),
-      [badge(one.state, kinds[one.state] ?? "bad"), one.reason ? [" ", said(one.reason), since] : null],
+      [badge(one.state, kinds[one.state] ?? "bad"), one.reason ? [" ", said([one.reason, one.detail].filter(Boolean).join(", ")), since] : null],
       String(one.connections ?? 0), String(one.in_memory ?? 0), rate(figures.delivered), rate(figures.retried),
       rate(figures.failed), latency(figures.p50), latency(figures.p99), ...pause(one)];
   })));
@@ -59,8 +60,8 @@ function tables(live) {
   place.routes.replaceChildren(table("Routes", ["route", "state", "delivered/s", "retried/s", "failed/s", ...(changes ? ["change"] : [])],
     names.map((name) => {
       const figures = routes[name] ?? {};
-      const isPaused = paused.has(`route ${name}`);
-      return [said(name), isPaused ? badge("paused", "fair") : "takes events", rate(figures.delivered),
+      const pause = readiness.paused.find((entry) => entry.route === name);
+      return [said(name), pause ? [badge("paused", "fair"), " ", said(by(pause)), ` since ${time(pause.since_unix_ms)}`] : "takes events", rate(figures.delivered),
         rate(figures.retried), rate(figures.failed), ...action("route", name)];
     })));
 }
@@ -68,6 +69,11 @@ function tables(live) {
 function caption(readiness) {
   const { senders, senders_troubled: troubled, senders_omitted: omitted } = readiness;
   return omitted ? `Senders: ${senders.length} of ${senders.length + omitted}, ${troubled} in trouble come first` : "Senders";
+}
+
+// Who has paused it, and why.
+function by(pause) {
+  return `by ${pause.by}${pause.address ? ` (${pause.address})` : ""}${pause.reason ? `: ${pause.reason}` : ""}`;
 }
 
 // Asks once more before it pauses; nothing is lost by a resume.

@@ -29,11 +29,11 @@ export function open(main, live, query) {
 async function find(kind, text) {
   const trace = await get(`/trace?${kind}=${encodeURIComponent(text)}`);
   if (!trace.events.length) return note("No event was found.");
-  return [...trace.events.map((event) => shown(event, trace.held ?? [])),
+  return [...trace.events.map(shown),
     trace.is_cut ? note("There may be older events: signalbox trace finds them with --before.") : null];
 }
 
-function shown(event, held) {
+function shown(event) {
   const facts = [["from", event.source], ["about", event.subject], ["id there", event.source_id], ["gateway", event.gateway],
     ["duplicate of", event.duplicate_of]].filter(([, value]) => value != null && value !== "");
   const more = event.recipients_count - event.recipients.length;
@@ -44,13 +44,12 @@ function shown(event, held) {
     el("ul", {}, event.routes.map((route) => el("li", {}, "route ", said(route.route), route.matches ? " takes it" : " does not take it: ",
       route.unmet ? said(route.unmet) : null, route.fault ? [" failed: ", said(route.fault)] : null))),
     event.routes.length ? null : note("No route takes this type of this source."),
-    event.recipients.map((one) => recipient(one, held)),
+    event.recipients.map(recipient),
     more > 0 ? note(`and ${more} recipients that you did not ask for`) : null,
     (event.opens ?? []).map((open) => el("p", {}, `${time(open.unix_ms)} opened `, said(open.who))));
 }
 
-function recipient(one, held) {
-  const hold = one.state === "waiting" ? held.find((entry) => entry.sender === one.sender) : null;
+function recipient(one) {
   return el("section", { class: "recipient" },
     el("p", {}, one.state ? badge(one.state, good[one.state] ?? "bad") : null, " ", said(one.user || "device"), " ",
       el("span", { class: "quiet" }, [one.platform, one.app, one.token].filter(Boolean).map((text) => [said(text), " "])),
@@ -61,5 +60,13 @@ function recipient(one, held) {
       step.attempt ? `attempt ${step.attempt}: ` : null, step.what.replaceAll("_", " "), " ", said(step.reason ?? ""), " ",
       step.detail ? said(step.detail) : null, step.code ? ` code ${step.code}` : null,
       step.next_unix_ms ? `, next at ${time(step.next_unix_ms)}` : null))),
-    hold ? note(`The sender is held since ${time(hold.since_unix_ms)}: ${hold.cause} (${hold.reason})`, "bad") : null);
+    (one.held ?? []).map(waits));
+}
+
+// Why it is not sent.
+function waits(hold) {
+  const what = hold.sender ? ["The sender ", said(hold.sender)] : ["The route ", said(hold.route)];
+  const why = [hold.by ? null : hold.cause, hold.reason, hold.detail].filter(Boolean).join(", ");
+  return el("p", { class: hold.by ? "note" : "note bad" }, what, hold.by ? [" is paused by ", said(hold.by)] : " is held",
+    ` since ${time(hold.since_unix_ms)}`, why ? [": ", said(why)] : null);
 }
