@@ -37,7 +37,7 @@ import Testing
             #expect(count > 0 || !Self.hasData(query), "no data: \(query)")
         }
         let rules = try await prometheus.rules()
-        #expect(rules.count == 28)
+        #expect(rules.count == 29)
         for rule in rules {
             let name = try #require(rule["name"]?.string)
             #expect(rule["health"]?.string == "ok", "\(name): \(rule["lastError"]?.string ?? "")")
