@@ -3,24 +3,32 @@ internal import SignalboxCore
 
 /// Counts and logs the recipients that an event does not reach on a route.
 struct SkipReport: Sendable {
-    /// An event may name thousands of users without a device: after this many lines, one line counts the rest.
-    private static let linesMax = 20
+    /// An event may name thousands of users without a device, and a plugin may have a reason of its own for each: these
+    /// have a line each, and another one counts the rest.
+    private static let reasonsMax = 8
 
     let context: DispatchContext
 
     func write(_ skips: [FanOut.Skip], of event: Event, on route: Route) {
         guard !skips.isEmpty else { return }
         for skip in skips { context.metrics.skipped(route: route.name, reason: skip.reason) }
-        for skip in skips.prefix(Self.linesMax) {
-            var fields = Self.fields(event, route)
-            fields["reason"] = "\(skip.reason)"
-            let user = event.recipients[skip.recipient].device.user
-            if let name = context.users.name(user) { fields["user"] = "\(name)" }
-            context.logger.notice("recipient left out", metadata: fields)
+        let groups = Dictionary(grouping: skips, by: \.reason).sorted {
+            ($1.value.count, $0.key) < ($0.value.count, $1.key)
         }
-        if skips.count > Self.linesMax {
+        for (reason, group) in groups.prefix(Self.reasonsMax) {
             var fields = Self.fields(event, route)
-            fields["count"] = "\(skips.count - Self.linesMax)"
+            fields["reason"] = "\(reason)"
+            if group.count > 1 { fields["count"] = "\(group.count)" }
+            // Of many, one that can be traced.
+            let user = event.recipients[group[0].recipient].device.user
+            if let name = context.users.name(user) { fields["user"] = "\(name)" }
+            context.logger.notice(
+                group.count > 1 ? "recipients left out" : "recipient left out", metadata: fields)
+        }
+        let rest = groups.dropFirst(Self.reasonsMax).reduce(0) { $0 + $1.value.count }
+        if rest > 0 {
+            var fields = Self.fields(event, route)
+            fields["count"] = "\(rest)"
             context.logger.notice("further recipients left out", metadata: fields)
         }
     }
