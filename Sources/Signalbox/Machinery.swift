@@ -11,6 +11,8 @@ struct Machinery: Sendable {
     /// What the gateway calls itself.
     let name: String
     let logger: Logger
+    /// The log of who has changed what. No level drops its lines.
+    let records: Logger
     /// The level of the log; nil: the embedding program has a logger of its own.
     let logLevel: LogLevel?
     let metrics = GatewayMetrics()
@@ -44,6 +46,8 @@ struct Machinery: Sendable {
             logger[metadataKey: "gateway.name"] = "\(name)"
         }
         self.logger = logger
+        logger.logLevel = .trace
+        records = logger
         metrics.buildInfo.set(1, name, Release.version)
         var limits = Limits()
         if let store = settings.store { limits.leaseMs = store.leaseMs }

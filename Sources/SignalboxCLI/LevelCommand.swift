@@ -9,7 +9,7 @@ struct LevelCommand: AsyncParsableCommand {
 
     @OptionGroup var running: RunningGateway
 
-    @Argument(help: "trace, debug, info, warning or error.")
+    @Argument(help: "\(LevelTool.levels).")
     var level: String?
 
     func run() async throws {

@@ -184,8 +184,9 @@ extension GatewayConfig {
         if let log = map["log"],
             let map = MapReader(log, owner: "gateway.log", .log, diagnostics)
         {
-            let levels = ["trace", "debug", "info", "warning", "error"]
-            if let word = map.word("level", of: levels) { gateway.logLevel = word }
+            if let word = map.word("level", of: GatewaySettings.logLevels) {
+                gateway.logLevel = word
+            }
             if let word = map.word("format", of: ["text", "json"]) { gateway.logFormat = word }
             if let word = map.word("users", of: ["plain", "hashed", "none"]) {
                 gateway.logUsers = word

@@ -2,6 +2,9 @@ public import SignalboxCore
 
 /// The `gateway:` section.
 public struct GatewaySettings: Sendable {
+    /// The levels of the log, from the most lines to the fewest.
+    public static let logLevels = ["trace", "debug", "info", "notice", "warning", "error"]
+
     /// What this gateway calls itself among others; nil for the name of the host and the port of `listen`.
     public var name: String?
     /// The address for webhooks; nil for none, if the embedding program hands requests in.
@@ -47,7 +50,7 @@ public struct GatewaySettings: Sendable {
     public var tracing: TracingSettings?
     /// Which dead letters are kept.
     public var dead = DeadSettings()
-    /// `trace`, `debug`, `info`, `warning`, `error`.
+    /// One of `logLevels`.
     public var logLevel = "info"
     /// `text` or `json`.
     public var logFormat = "text"

@@ -54,6 +54,7 @@ public struct LineLogHandler: LogHandler {
 
     /// A field without a value is left out.
     func line(_ event: LogEvent) -> [UInt8] {
+        // A field `logger` stands in place of the label: a record of the audit is no line of the gateway's.
         let fields = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         var line: [UInt8] = []
         switch format {
@@ -103,10 +104,13 @@ public struct LineLogHandler: LogHandler {
     ) {
         var members = [
             JSONValue.Member("time", .string(Timestamp.now)),
-            .init("level", .string("\(event.level)")), .init("logger", .string(label)),
+            .init("level", .string("\(event.level)")),
+            .init(
+                "logger",
+                .string(fields.first { $0.key == "logger" }.map { "\($0.value)" } ?? label)),
             .init("message", .string("\(event.message)")),
         ]
-        for (key, value) in fields {
+        for (key, value) in fields where key != "logger" {
             let text = "\(value)"
             if !text.isEmpty { members.append(.init(key, .string(text))) }
         }

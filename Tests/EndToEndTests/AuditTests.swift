@@ -1,8 +1,10 @@
 import Foundation
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
+import SignalboxSimulators
 import Testing
 
 /// Who changed what stays on record.
@@ -136,6 +138,41 @@ import Testing
         #expect(text.contains(#""detail":{"via":"apns"}"#), "\(text)")
         #expect(!text.contains("token-of-a-phone") && !text.contains("4711"))
         await rig.end()
+    }
+
+    /// Whatever the log leaves out, who changed what stays on record.
+    @Test func `no level drops a change from the log of a gateway without a file`() async throws {
+        let port = try OwnPort.take()
+        let simulators = try await Simulators.start()
+        let file = try ProgramTests.temporary(
+            "gateway.yaml",
+            AdminTests.config(
+                simulators, ", log: { level: warning, format: json }", "127.0.0.1:\(port)"))
+        let (process, pipe) = try ProgramTests.start(["run", "--config", file])
+        func run(_ arguments: String...) async throws -> Int32 {
+            try await ProgramTests.run(arguments + ["--config", file]).status
+        }
+        // Once it listens.
+        for _ in 0..<600 where try await run("pause", "--sender", "apns") == 0 { break }
+        #expect(try await run("export", "--user", "person-7") == 0)
+        #expect(try await run("forget", "--user", "person-7") == 0)
+        #expect(try await run("log-level", "error") == 0)
+        #expect(try await run("resume", "--sender", "apns") == 0)
+        process.terminate()
+        let log = try await Tool.rest(pipe)
+        #expect(try await Tool.end(process) == 0)
+        await simulators.shutdown()
+        let lines = log.split(separator: "\n").compactMap { try? JSONValue.parse(Array($0.utf8)) }
+        let records = lines.filter { $0["logger"]?.string == "audit" }
+        #expect(
+            records.map { $0["action"]?.string ?? "" } == [
+                "POST /pause", "GET /export", "POST /forget", "POST /log-level", "POST /resume",
+            ], "\(log)")
+        #expect(records.allSatisfy { $0["level"]?.string == "notice" })
+        // A level that somebody changes is no fault.
+        let change = lines.first { $0["message"]?.string == "log level changed" }
+        #expect(change?["level"]?.string == "notice")
+        #expect(change?["before"]?.string == "warning" && change?["after"]?.string == "error")
     }
 
     @Test func `without a file changes are in the log, and a file that fails is told of`()

@@ -24,6 +24,7 @@ import Testing
         #expect(try await run().output == "info\n")
         let unknown = try await run("debgu")
         #expect(unknown.status == 1 && unknown.errors.contains("debug"), "\(unknown.text)")
+        #expect(try await run("notice").output == "notice\n")
         #expect(try await run("error").output == "error\n")
         // A pause is told of at a lower level, so nothing of it is there.
         _ = try await ProgramTests.run(["pause", "--config", file, "--sender", "apns"])
@@ -32,7 +33,7 @@ import Testing
         process.terminate()
         log += try await Tool.rest(pipe)
         #expect(try await Tool.end(process) == 0)
-        #expect(log.components(separatedBy: "log level changed").count == 3, "\(log)")
+        #expect(log.components(separatedBy: "NOTICE log level changed").count == 4, "\(log)")
         #expect(!log.contains("paused, its deliveries wait") && log.contains("resumed"))
         await simulators.shutdown()
     }

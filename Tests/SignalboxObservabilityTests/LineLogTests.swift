@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Testing
 
@@ -15,6 +16,20 @@ import Testing
         let line = String(decoding: handler.line(event), as: UTF8.self)
         #expect(line.contains("provider is back") && line.contains("held_ms"))
         #expect(!line.contains("app") && !line.contains("reason"))
+    }
+
+    @Test func `a line has one logger`() throws {
+        let handler = LineLogHandler(label: "signalbox", format: .json, level: LogLevel(.info))
+        func line(_ metadata: Logger.Metadata) -> String {
+            let event = LogEvent(
+                level: .notice, message: "change", metadata: metadata, source: "", file: "",
+                function: "", line: 0)
+            return String(decoding: handler.line(event), as: UTF8.self)
+        }
+        let record = line(["logger": "audit", "status": "200"])
+        #expect(record.contains(#""logger":"audit","message":"change","status":"200"}"#))
+        #expect(record.components(separatedBy: #""logger""#).count == 2, "\(record)")
+        #expect(line([:]).contains(#""logger":"signalbox","message":"change"}"#))
     }
 
     /// A plugin's words, and names of fields, begin no line of their own and drive no terminal.

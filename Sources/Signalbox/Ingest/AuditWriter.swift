@@ -53,7 +53,7 @@ final class AuditWriter: Sendable {
     }
 
     private func log(_ record: Audit.Record) {
-        machinery.logger.notice(
+        machinery.records.notice(
             "change",
             metadata: [
                 "logger": "audit", "action": "\(record.action)", "caller": "\(record.caller)",

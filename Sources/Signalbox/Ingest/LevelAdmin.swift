@@ -1,4 +1,5 @@
 internal import Logging
+internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxJSON
@@ -6,7 +7,6 @@ internal import SignalboxObservability
 
 /// `GET /log-level` and `POST /log-level` on the admin listener.
 struct LevelAdmin: Sendable {
-    private static let levels = ["trace", "debug", "info", "warning", "error"]
     let context: DispatchContext
 
     var paths: [AdminPath] {
@@ -19,10 +19,12 @@ struct LevelAdmin: Sendable {
 
     private func set(_ request: HTTPServerRequest) -> HTTPServerAnswer {
         let given = (try? JSONValue.parse(request.body))?["level"]?.string ?? ""
-        guard Self.levels.contains(given), let level = Logger.Level(rawValue: given) else {
-            let hint = Suggestion.hint(for: given, among: Self.levels)
+        guard GatewaySettings.logLevels.contains(given), let level = Logger.Level(rawValue: given)
+        else {
+            let hint = Suggestion.hint(for: given, among: GatewaySettings.logLevels)
             return Problem(
-                400, "level must be one of \(Self.levels.joined(separator: ", "))\(hint)"
+                400,
+                "level must be one of \(GatewaySettings.logLevels.joined(separator: ", "))\(hint)"
             ).answer
         }
         guard let log = context.machinery.logLevel else {
@@ -31,8 +33,7 @@ struct LevelAdmin: Sendable {
         }
         let before = log.level
         log.level = level
-        // At a level that is shown whichever of the two counts.
-        context.logger.error(
+        context.machinery.records.notice(
             "log level changed", metadata: ["before": "\(before)", "after": "\(level)"])
         return answer()
     }

@@ -1,7 +1,13 @@
+internal import SignalboxConfig
 internal import SignalboxCore
 
 /// `signalbox log-level`: asks a running gateway.
 public struct LevelTool: Sendable {
+    /// `trace, debug, info, notice, warning or error`.
+    public static let levels =
+        GatewaySettings.logLevels.dropLast().joined(separator: ", ")
+        + " or \(GatewaySettings.logLevels.last ?? "")"
+
     /// For scripts.
     public let json: String
     /// The level.

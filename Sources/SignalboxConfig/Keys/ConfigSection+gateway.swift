@@ -177,8 +177,8 @@ extension ConfigSection {
         [
             .init(
                 "level",
-                "`trace`, `debug`, `info`, `warning`, `error`",
-                "`info`", .word(["trace", "debug", "info", "warning", "error"])),
+                GatewaySettings.logLevels.map { "`\($0)`" }.joined(separator: ", "),
+                "`info`", .word(GatewaySettings.logLevels)),
             .init("format", "`text`, `json`", "`text`", .word(["text", "json"])),
             .init(
                 "users",

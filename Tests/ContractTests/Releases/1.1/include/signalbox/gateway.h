@@ -62,8 +62,9 @@ typedef struct sbx_gateway_options {
   void (*log)(void *context, uint32_t level, sbx_str message, const sbx_kv *fields, size_t n);  /* SBX_LOG_* */
   /* Results of deliveries; NULL: not reported. */
   void (*results)(void *context, const sbx_delivery_result *results, size_t n, size_t stride);
-  /* Lines below this level do not reach `log`: SBX_LOG_* + 1. 0: as gateway.log.level says, also after a
-   * reload. It can change while the gateway runs: POST /log-level with sbx_gateway_admin(). Since 1.1 */
+  /* Lines below this level do not reach `log`, but records of changes (the field `logger` is "audit") do:
+   * SBX_LOG_* + 1. 0: as gateway.log.level says, also after a reload. It can change while the gateway runs:
+   * POST /log-level with sbx_gateway_admin(). Since 1.1 */
   uint32_t log_level, reserved_2;
 } sbx_gateway_options;
 
