@@ -35,6 +35,12 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: "A file with the device registry's devices, a JSON array.")
     var devices: String?
 
+    @Option(
+        help:
+            "The time: 2026-01-02T23:30:00+01:00, 23:30 (the last one) or 2h (ago); now by default."
+    )
+    var now: String?
+
     @Flag(help: "Ask the running gateway: its configuration, and the devices of its registry.")
     var live = false
 
@@ -54,6 +60,7 @@ struct ExplainCommand: AsyncParsableCommand {
             input.source = source
             input.checksSignatures = checkSignature
             input.devices = try devices.map { try InputFile.read($0, "--devices") }
+            input.nowUnixMs = try now.map(TrialInput.unixMs)
             let bytes = try InputFile.read(file, "explain")
             let options = try config.gatewayOptions()
             let report =

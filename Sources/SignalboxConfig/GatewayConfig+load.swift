@@ -104,7 +104,7 @@ extension GatewayConfig {
         if let section = map["tests"] {
             let reader = TestsReader(
                 plugins: plugins.map(\.name), sources: gateway.sources,
-                routes: routes.map(\.route.name), diagnostics: diagnostics)
+                routes: routes.map(\.route), diagnostics: diagnostics)
             tests = reader.read(section)
         }
     }

@@ -45,10 +45,12 @@ public struct RouteTest: Sendable {
         public var user: String?
         /// How many there are; nil: at least one, unless something else is expected.
         public var pushes: Int?
-        /// Members that the body must have; a null stands for a member that is missing.
+        /// Members that the body must have, or the notification if its sender has a transport of its own; a null stands for a member that is missing.
         public var payload: JSONValue?
         /// A file with the whole body, relative to gateway.yaml.
         public var payloadFile: String?
+        /// When a filter of the route lets it be sent, in Unix milliseconds.
+        public var notBeforeUnixMs: UInt64?
         /// Header fields that the request must have.
         public var headers: [Attribute] = []
         /// Why a recipient is left out.
@@ -67,6 +69,8 @@ public struct RouteTest: Sendable {
     public var devices: [JSONValue]?
     /// What plugins' own calls are answered: `url`, `status`, `headers`, `body`.
     public var answers: [JSONValue] = []
+    /// The time, in Unix milliseconds; nil: that of all tests.
+    public var nowUnixMs: UInt64?
     /// What should come of it; empty: no push.
     public var expect: [Expectation] = []
 }

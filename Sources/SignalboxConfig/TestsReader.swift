@@ -4,7 +4,7 @@ internal import SignalboxCore
 struct TestsReader {
     let plugins: [String]
     let sources: [String]
-    let routes: [String]
+    let routes: [Route]
     let diagnostics: Diagnostics
 
     func read(_ value: ConfigValue) -> [RouteTest] {
@@ -44,7 +44,20 @@ struct TestsReader {
         guard let given = given(value, owner) else { return nil }
         return RouteTest(
             name: name, position: item.position, given: given, devices: list("devices", map),
-            answers: list("answers", map) ?? [], expect: expectations)
+            answers: list("answers", map) ?? [], nowUnixMs: instant("now", map),
+            expect: expectations)
+    }
+
+    private func instant(_ key: String, _ map: MapReader) -> UInt64? {
+        guard let (text, value) = map.text(key) else { return nil }
+        guard let time = InstantText.unixMs(text) else {
+            map.report(
+                "bad-value", at: value,
+                "\(key) must be a time with its offset, such as 2026-01-02T23:30:00+01:00 or 2026-01-02T22:30:00Z"
+            )
+            return nil
+        }
+        return time
     }
 
     private func list(_ key: String, _ map: MapReader) -> [JSONValue]? {
@@ -102,7 +115,7 @@ struct TestsReader {
         else { return nil }
         var out = RouteTest.Expectation(position: value.position)
         let (route, sender) = (map.text("route"), map.text("send"))
-        check(route, routes, "route", map)
+        check(route, routes.map(\.name), "route", map)
         check(sender, plugins, "plugin", map)
         out.route = route?.text
         out.sender = sender?.text
@@ -114,11 +127,66 @@ struct TestsReader {
         out.headers = headers(map)
         out.skipped = map.text("skipped")?.text
         out.status = map.integer("status", in: 100...599).map { Int($0) }
+        out.notBeforeUnixMs = instant("not_before", map)
         if let payload = map["payload"], case .map = payload.kind {
         } else if let payload = map["payload"] {
             map.report("wrong-type", at: payload, "payload must be a map of members")
         }
+        refuseIdle(out, map)
         return out
+    }
+
+    /// Keys that look at the pushes that are found.
+    private static let looks = ["payload", "payload_file", "headers", "not_before"]
+
+    /// Reports what would pass whatever the gateway does.
+    private func refuseIdle(_ wanted: RouteTest.Expectation, _ map: MapReader) {
+        for key in ["payload", "headers"] {
+            guard let value = map[key], case .map(let entries) = value.kind, entries.isEmpty else {
+                continue
+            }
+            map.report(
+                "bad-value", at: value, "\(key) is empty, which every push fits: name a member")
+        }
+        if wanted.skipped != nil {
+            for key in ["send", "pushes", "status"] + Self.looks {
+                guard let value = map[key] else { continue }
+                map.report(
+                    "bad-value", at: value,
+                    "\(key) says nothing of somebody who is skipped: expect it in an entry of its own"
+                )
+            }
+            return
+        }
+        if wanted.pushes == 0 {
+            for key in Self.looks {
+                guard let value = map[key] else { continue }
+                map.report("bad-value", at: value, "with pushes: 0 there is no push with \(key)")
+            }
+        }
+        // A name that is known to nobody was reported already.
+        guard wanted.sender.map(plugins.contains) ?? true,
+            wanted.route.map({ name in routes.contains { $0.name == name } }) ?? true,
+            wanted.sender != nil || wanted.platform != nil,
+            !routes.contains(where: { sends($0, as: wanted) })
+        else { return }
+        let words = [
+            wanted.route.map { "route \"\($0)\"" } ?? "no route", "sends",
+            wanted.sender.map { "by \"\($0)\"" } ?? "",
+            wanted.platform.map { "to platform \"\($0)\"" } ?? "",
+        ].filter { !$0.isEmpty }.joined(separator: " ")
+        map.report(
+            "bad-value", at: map[wanted.platform == nil ? "send" : "platform"],
+            wanted.route == nil ? words : words.replacing(" sends ", with: " never sends "))
+    }
+
+    /// Whether a route can have such pushes.
+    private func sends(_ route: Route, as wanted: RouteTest.Expectation) -> Bool {
+        (wanted.route == nil || wanted.route == route.name)
+            && route.senders.contains { platform, sender in
+                (wanted.platform == nil || wanted.platform == platform)
+                    && (wanted.sender == nil || wanted.sender == sender)
+            }
     }
 
     private func check(

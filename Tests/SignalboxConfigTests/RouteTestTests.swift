@@ -66,6 +66,51 @@ import Testing
             ])
     }
 
+    @Test func `an expectation that nothing could fail is a fault`() {
+        let (_, words) = rig.load(
+            """
+            version: 1
+            plugins: { z: { library: Z }, a: { library: A } }
+            routes: [ { name: r, from: z, send: { ios: a } } ]
+            tests:
+              - name: one
+                now: "2026-01-02"
+                given: { plugin: z }
+                expect:
+                  - { payload: {} }
+                  - { headers: {} }
+                  - { skipped: no_sender, payload: { a: 1 } }
+                  - { skipped: no_sender, status: 200 }
+                  - { pushes: 0, payload_file: x.json }
+                  - { pushes: 0, send: z }
+                  - { pushes: 0, route: r, platform: adnroid }
+                  - { skipped: no_sender, platform: huawei }
+                  - { pushes: 0, route: r, platform: ios, send: a }
+            """)
+        #expect(
+            words.map { String($0.drop { $0 != " " }.dropFirst()) } == [
+                "bad-value: test \"one\": now must be a time with its offset, such as 2026-01-02T23:30:00+01:00 or 2026-01-02T22:30:00Z",
+                "bad-value: test \"one\" expect: payload is empty, which every push fits: name a member",
+                "bad-value: test \"one\" expect: headers is empty, which every push fits: name a member",
+                "bad-value: test \"one\" expect: payload says nothing of somebody who is skipped: expect it in an entry of its own",
+                "bad-value: test \"one\" expect: status says nothing of somebody who is skipped: expect it in an entry of its own",
+                "bad-value: test \"one\" expect: with pushes: 0 there is no push with payload_file",
+                "bad-value: test \"one\" expect: no route sends by \"z\"",
+                "bad-value: test \"one\" expect: route \"r\" never sends to platform \"adnroid\"",
+            ])
+    }
+
+    @Test(arguments: [
+        ("2026-01-02T23:30:00+01:00", 1_767_393_000_000 as UInt64?),
+        ("2026-01-02T22:30Z", 1_767_393_000_000), ("1970-01-01T00:00:00Z", 0),
+        ("2024-02-29T00:00:00-00:30", 1_709_166_600_000), ("2026-02-29T00:00:00Z", nil),
+        ("2026-01-02T23:30:00", nil), ("2026-01-02", nil), ("2026-13-02T00:00:00Z", nil),
+        ("2026-01-02T24:00:00Z", nil), ("1970-01-01T00:00:00+01:00", nil), ("", nil),
+    ])
+    func `a time names its offset`(_ text: String, _ unixMs: UInt64?) {
+        #expect(InstantText.unixMs(text) == unixMs)
+    }
+
     @Test func `values stand in for what is missing, if somebody asks for it`() throws {
         let text = """
             version: 1

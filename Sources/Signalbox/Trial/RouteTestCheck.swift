@@ -60,16 +60,19 @@ struct RouteTestCheck {
     }
 
     private mutating func checkPushes(_ wanted: RouteTest.Expectation, _ report: TrialReport) {
-        let isStatusAlone =
-            wanted.status != nil && wanted.pushes == nil && wanted.payload == nil
-            && wanted.payloadFile == nil && wanted.route == nil && wanted.sender == nil
-        guard !isStatusAlone else { return }
+        if wanted.isStatusAlone { return }
         let pushes = report.pushes.filter { route, push in
             push.isSent && (wanted.route == nil || route == wanted.route)
                 && (wanted.sender == nil || push.sender == wanted.sender)
                 && (wanted.platform == nil || push.device.platform == wanted.platform)
                 && (wanted.user == nil || push.device.user == wanted.user)
         }.map(\.push)
+        if wanted.pushes == 0, let user = wanted.user, !report.names(user) {
+            fail(
+                at: wanted.position, "\(Self.words(wanted)): expected 0 pushes",
+                ["nothing that came in names \(user)"])
+            return
+        }
         if let count = wanted.pushes, count != pushes.count {
             fail(
                 at: wanted.position, "\(Self.words(wanted)): expected \(count) pushes",
@@ -83,13 +86,13 @@ struct RouteTestCheck {
                 Self.reasons(wanted, report))
             return
         }
-        compare(wanted, pushes.flatMap(\.requests))
+        compare(wanted, pushes.flatMap(\.handedOver))
     }
 
     // MARK: Payloads
 
     private mutating func compare(
-        _ wanted: RouteTest.Expectation, _ requests: [TrialReport.Request]
+        _ wanted: RouteTest.Expectation, _ pushes: [TrialReport.Push.HandedOver]
     ) {
         var golden: JSONValue?
         if let file = wanted.payloadFile {
@@ -101,25 +104,23 @@ struct RouteTestCheck {
                 return
             }
         }
-        let differences = requests.map { request -> [String] in
+        let differences = pushes.map { push -> [String] in
             var lines: [String] = []
             if let payload = wanted.payload {
                 lines += PayloadDiff.lines(
-                    expected: payload, found: request.body, isWhole: false)
+                    expected: payload, found: push.payload, isWhole: false)
             }
             if let golden {
-                lines += PayloadDiff.lines(expected: golden, found: request.body, isWhole: true)
+                lines += PayloadDiff.lines(expected: golden, found: push.payload, isWhole: true)
             } else if wanted.payloadFile != nil {
                 lines.append("payload: there is no golden file")
             }
-            for header in wanted.headers {
-                let found = request.headers.first { $0.key == header.key }?.value
-                guard found != header.value else { continue }
-                lines.append(
-                    "header \(header.key): expected \(JSONValue.string(header.value).text), found "
-                        + (found.map { JSONValue.string($0).text } ?? "nothing"))
+            if let time = wanted.notBeforeUnixMs, time != push.notBeforeUnixMs {
+                let found =
+                    push.notBeforeUnixMs.map { TimeText.utc($0) } ?? "none, it is sent at once"
+                lines.append("not_before: expected \(TimeText.utc(time)), found \(found)")
             }
-            return lines
+            return lines + Self.differences(of: push, in: wanted.headers)
         }
         // Of several pushes, the one that is nearest shows what is wrong.
         guard
@@ -127,12 +128,28 @@ struct RouteTestCheck {
                 differences[$0].count < differences[$1].count
             }), !differences[nearest].isEmpty
         else { return }
-        if updates, let file = wanted.payloadFile, write(requests[nearest].body, to: file) {
+        if updates, let file = wanted.payloadFile, write(pushes[nearest].payload, to: file) {
             written.append(file)
             let left = differences[nearest].filter { !$0.hasPrefix("payload") }
             guard !left.isEmpty || wanted.payload != nil else { return }
         }
         fail(at: wanted.position, Self.words(wanted), differences[nearest])
+    }
+
+    private static func differences(
+        of push: TrialReport.Push.HandedOver, in wanted: [Attribute]
+    ) -> [String] {
+        wanted.compactMap { header in
+            let place =
+                "header \(header.key): expected \(JSONValue.string(header.value).text), found "
+            guard let headers = push.headers else {
+                return place
+                    + "no request: \(push.sender) has a transport of its own, expect its payload"
+            }
+            let found = headers.first { $0.key == header.key }?.value
+            guard found != header.value else { return nil }
+            return place + (found.map { JSONValue.string($0).text } ?? "nothing")
+        }
     }
 
     private func path(_ name: String) -> String {
@@ -182,5 +199,39 @@ struct RouteTestCheck {
             }
         }
         return out
+    }
+}
+
+extension RouteTest.Expectation {
+    /// It says nothing of pushes.
+    fileprivate var isStatusAlone: Bool {
+        status != nil && pushes == nil && payload == nil && payloadFile == nil && headers.isEmpty
+            && notBeforeUnixMs == nil && [route, sender, platform, user].allSatisfy { $0 == nil }
+    }
+}
+
+extension TrialReport {
+    /// Whether an event has this user among its recipients.
+    fileprivate func names(_ user: String) -> Bool {
+        events.contains { one in one.event.recipients.contains { $0.device.user == user } }
+    }
+}
+
+extension TrialReport.Push {
+    /// What a push gives away, to a provider or to a plugin that sends it itself.
+    fileprivate struct HandedOver {
+        let sender: String
+        let payload: JSONValue
+        /// nil: it is no request.
+        let headers: [Attribute]?
+        let notBeforeUnixMs: UInt64?
+    }
+
+    fileprivate var handedOver: [HandedOver] {
+        let requests = requests.map { ($0.body, Optional($0.headers)) }
+        return (hasOwnTransport ? [(notification.shown, nil)] : requests).map {
+            HandedOver(
+                sender: sender, payload: $0.0, headers: $0.1, notBeforeUnixMs: notBeforeUnixMs)
+        }
     }
 }

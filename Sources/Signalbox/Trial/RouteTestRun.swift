@@ -84,7 +84,7 @@ public struct RouteTestRun: Sendable {
         var request = TrialRequest(given)
         request.devices = test.devices
         request.answers = test.answers
-        request.nowUnixMs = Self.nowUnixMs
+        request.nowUnixMs = test.nowUnixMs ?? Self.nowUnixMs
         return request
     }
 }

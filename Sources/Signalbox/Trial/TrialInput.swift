@@ -18,14 +18,22 @@ public struct TrialInput: Sendable {
     public var devices: [UInt8]?
     /// Check signatures of webhooks.
     public var checksSignatures = false
+    /// The time, in Unix milliseconds; nil: now.
+    public var nowUnixMs: UInt64?
 
     /// Nothing is said.
     public init() {}
+
+    /// A time with its offset, or as the other commands take times.
+    public static func unixMs(_ text: String) throws -> UInt64 {
+        try InstantText.unixMs(text) ?? PastTime.unixMs(text)
+    }
 
     /// The request for the bytes of a file; `onlySource` is the source that an event without one is from.
     func request(_ bytes: [UInt8], onlySource: String?) throws -> TrialRequest {
         var request = try plain(bytes, onlySource)
         if checksSignatures { request.checksSignatures = true }
+        if let nowUnixMs { request.nowUnixMs = nowUnixMs }
         if let devices {
             guard case .array(let items) = try parsed(devices, "the file of --devices") else {
                 throw TrialFault(message: "the file of --devices must hold a JSON array")

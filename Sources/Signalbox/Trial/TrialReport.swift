@@ -57,6 +57,15 @@ public struct TrialReport: Sendable {
 
         /// It would leave the gateway.
         var isSent: Bool { hasOwnTransport || !requests.isEmpty }
+
+        /// Its time is over at the deadline: before that, it must be let out. 0: never.
+        mutating func expire(_ deadlineUnixMs: UInt64, nowUnixMs: UInt64) {
+            let firstUnixMs = max(nowUnixMs, notBeforeUnixMs ?? 0)
+            guard deadlineUnixMs > 0, deadlineUnixMs <= firstUnixMs else { return }
+            fault = "expired at \(TimeText.utc(deadlineUnixMs))"
+            requests = []
+            hasOwnTransport = false
+        }
     }
 
     /// A request to a provider.

@@ -70,6 +70,7 @@ struct TrialRoutes: Sendable {
             }
             var push = await push(delivery.with(badges: badges), invented: invented)
             push.notBeforeUnixMs = item.waitsMs[delivery.id].map { nowUnixMs + $0 }
+            push.expire(delivery.deadlineUnixMs, nowUnixMs: nowUnixMs)
             routes[index].pushes.append(push)
         }
         return TrialReport.OneEvent(

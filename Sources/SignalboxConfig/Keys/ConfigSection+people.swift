@@ -105,6 +105,9 @@ extension ConfigSection {
                 "what plugins' own calls are answered: a list of `url` (its beginning), `status`, `headers`, `body`",
                 "a token, for every call", .list(.map(.anything))),
             .init(
+                "now", "the time, with its offset: `2026-01-02T23:30:00+01:00`",
+                "2026-01-01 12:00 UTC", .text),
+            .init(
                 "expect", "what should come of it; an empty list: no push", "required",
                 .list(.section(expected))),
         ])
@@ -134,12 +137,14 @@ extension ConfigSection {
             .init("pushes", "how many there are", "at least one", .integer(0, 1_000_000)),
             .init(
                 "payload",
-                "members that a body has; the others are not compared, and null stands for a missing one",
+                "members that a body has, or the notification of a sender with a transport of its own; the others are not compared, and null stands for a missing one",
                 "", .map(.anything)),
             .init(
                 "payload_file",
                 "a golden file with the whole body; `signalbox test --update` writes it", "", .text),
             .init("headers", "header fields that the request has", "none", .map(.scalar)),
+            .init(
+                "not_before", "until when a filter has it wait, with its offset", "", .text),
             .init(
                 "skipped",
                 "why the user is left out: `unknown_user`, `no_sender`, or a reason of the builder",

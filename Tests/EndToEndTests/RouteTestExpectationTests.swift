@@ -1,0 +1,129 @@
+import SignalboxCore
+import SignalboxJSON
+import Testing
+
+@testable import Signalbox
+
+/// What tests of a gateway.yaml may expect: each expectation can fail.
+@Suite struct RouteTestExpectationTests {
+    private static let yaml = """
+        version: 1
+        gateway: { listen: false, admin: false, sources: [shop] }
+        plugins:
+          texts: { library: Texts }
+          quiet: { library: QuietHours, config: { from: "22:00", to: "07:00", timezone: Europe/Vienna } }
+          smtp: { library: SMTP, config: { host: smtp.example.com, username: u, password: "${file:p}", from: push@example.com } }
+          apns: { library: APNs, config: { team_id: "${env:TEAM}", key_id: "${env:KEY}", key: "${file:k.p8}", topic: com.example.shop } }
+        routes:
+          - { name: mails, from: shop, when: { type: mail }, build: { with: texts }, send: { email: smtp } }
+          - { name: calm, from: shop, when: { type: push }, filter: [quiet], build: { with: texts }, send: { ios: apns }, deliver: { expires: 1h } }
+        tests:
+
+        """
+    private static let mail =
+        "{ source: shop, event: { type: mail, recipients: [ { user: u-1 } ], data: { title: Order 5, body: On its way } } }"
+    private static let push =
+        "{ source: shop, event: { type: push, recipients: [ { user: u-1 } ], data: { title: Order 5 } } }"
+
+    /// The differences that a test shows; empty: it passes.
+    private static func lines(_ given: String, _ more: String) async throws -> [String] {
+        let trial = try ExplainTests.trial(
+            yaml: yaml + "  - { name: t, given: \(given), \(more) }\n")
+        var lines: [String] = []
+        await RouteTestRun(trial).run { lines += $0.failures.flatMap(\.lines) }
+        return lines
+    }
+
+    @Test(arguments: [
+        ("payload: { title: Order 5, body: On its way, badge: null }", []),
+        ("payload: { title: Order 6 }", [#"payload.title: expected "Order 6", found "Order 5""#]),
+        ("payload: { aps: {} }", ["payload.aps: expected {}, found nothing"]),
+        (
+            "headers: { apns-topic: x }",
+            [
+                #"header apns-topic: expected "x", found no request: smtp has a transport of its own, expect its payload"#
+            ]
+        ),
+    ])
+    func `a sender with a transport of its own is compared by what it is given`(
+        _ expected: String, _ lines: [String]
+    ) async throws {
+        let found = try await Self.lines(Self.mail, "expect: [ { send: smtp, \(expected) } ]")
+        #expect(found == lines)
+    }
+
+    @Test(arguments: [
+        ("2026-01-02T23:30:00+01:00", "not_before: 2026-01-03T07:00:00+01:00", []),
+        (
+            "2026-01-02T23:30:00+01:00", "not_before: 2026-01-03T07:30:00+01:00",
+            ["not_before: expected 2026-01-03T06:30:00.000Z, found 2026-01-03T06:00:00.000Z"]
+        ),
+        ("2026-01-02T12:00:00+01:00", "headers: { apns-expiration: 1767355200 }", []),
+        (
+            "2026-01-02T12:00:00+01:00", "not_before: 2026-01-03T07:00:00+01:00",
+            ["not_before: expected 2026-01-03T06:00:00.000Z, found none, it is sent at once"]
+        ),
+        // Its hour begins when the quiet hours end.
+        ("2026-01-02T23:30:00+01:00", "headers: { apns-expiration: 1767423600 }", []),
+    ])
+    func `a test has a time of its own, which filters and senders see`(
+        _ now: String, _ expected: String, _ lines: [String]
+    ) async throws {
+        let found = try await Self.lines(
+            Self.push, "now: \"\(now)\", expect: [ { route: calm, \(expected) } ]")
+        #expect(found == lines)
+    }
+
+    @Test func `nobody gets nothing only if somebody by that name is there`() async throws {
+        let wanted = "now: \"2026-01-02T12:00:00Z\", expect: [ { route: mails, pushes: 0, user:"
+        #expect(try await Self.lines(Self.push, "\(wanted) u-1 } ]") == [])
+        #expect(
+            try await Self.lines(Self.push, "\(wanted) u-2 } ]")
+                == ["nothing that came in names u-2"])
+    }
+
+    @Test func `with a status, everything else is expected, too`() async throws {
+        let yaml = Self.yaml.replacing("sources: [shop]", with: "sources: [shop]").replacing(
+            "  texts: { library: Texts }",
+            with: "  texts: { library: Texts }\n  z: { library: Zendesk, config: { path: /in/z } }"
+        ).replacing("from: shop, when: { type: push }", with: "from: z")
+        let trial = try ExplainTests.trial(
+            yaml: yaml + """
+                  - name: t
+                    given: { plugin: z, body: { devices: [ { identifier: 00aa, type: ios } ], notification: { title: T, body: B, ticket_id: "5" } } }
+                    expect: [ { status: 200, platform: email } ]
+
+                """)
+        var passed: [Bool] = []
+        await RouteTestRun(trial).run { passed.append($0.isPassed) }
+        #expect(passed == [false])
+    }
+
+    @Test func `explain follows an event at a given time, and what has expired is not sent`()
+        async throws
+    {
+        let file = try ProgramTests.temporary(
+            "gateway.yaml", Self.yaml.replacing("tests:", with: ""))
+        let event = try ProgramTests.temporary(
+            "event.json", #"{"type":"push","recipients":[{"user":"u-1"}],"data":{"title":"T"}}"#)
+        func explain(_ now: String) async throws -> String {
+            let ended = try await ProgramTests.run([
+                "explain", "--config", file, "--source", "shop", "--now", now, event,
+            ])
+            #expect(ended.status == 0, "\(ended.text)")
+            return ended.output
+        }
+        #expect(try await explain("2026-01-02T23:30:00+01:00").contains("not before 2026-01-03"))
+        #expect(try await explain("2026-01-02T12:00:00+01:00").contains("not before") == false)
+        var push = TrialReport.Push(
+            sender: "apns", device: Device(token: "t"), isInvented: false,
+            notification: PushNotification())
+        push.hasOwnTransport = true
+        push.expire(0, nowUnixMs: 10)
+        push.expire(11, nowUnixMs: 10)
+        #expect(push.isSent)
+        push.notBeforeUnixMs = 20
+        push.expire(11, nowUnixMs: 10)
+        #expect(!push.isSent && push.fault == "expired at 1970-01-01T00:00:00.011Z")
+    }
+}
