@@ -10,8 +10,10 @@ struct Answer {
     private let messageName: String
     /// `errorCode` of the FcmError detail.
     private let code: String
-    /// Fields that a BadRequest detail names; nil without such a detail.
-    private let badFields: [String]?
+    /// Fields that a BadRequest detail names.
+    private let badFields: [String]
+    /// What FCM says, for people.
+    private let words: String
     /// The text of a QuotaFailure detail.
     private let quota: String
 
@@ -19,7 +21,7 @@ struct Answer {
         self.status = status
         messageName = json?["name"]?.string ?? ""
         var code = ""
-        var badFields: [String]?
+        var badFields: [String] = []
         var quota = ""
         for detail in json?.at("/error/details")?.elements ?? [] {
             let type = detail["@type"]?.string ?? ""
@@ -27,7 +29,7 @@ struct Answer {
                 code = detail["errorCode"]?.string ?? ""
             } else if type.hasSuffix("google.rpc.BadRequest") {
                 let violations = detail["fieldViolations"]?.elements ?? []
-                badFields = (badFields ?? []) + violations.compactMap { $0["field"]?.string }
+                badFields += violations.compactMap { $0["field"]?.string }
             } else if type.hasSuffix("google.rpc.QuotaFailure") {
                 for violation in detail["violations"]?.elements ?? [] {
                     quota += violation["subject"]?.string ?? ""
@@ -37,6 +39,7 @@ struct Answer {
         }
         self.code = code
         self.badFields = badFields
+        words = json?.at("/error/message")?.string ?? ""
         self.quota = quota.lowercased()
     }
 
@@ -45,7 +48,8 @@ struct Answer {
         status = 200
         messageName = name
         code = ""
-        badFields = nil
+        badFields = []
+        words = ""
         quota = ""
     }
 
@@ -106,7 +110,7 @@ struct Answer {
         }
         switch code {
         case "UNREGISTERED": return Outcome(.unregistered, code)
-        case "INVALID_ARGUMENT": return invalidArgument
+        case "INVALID_ARGUMENT": return refused
         case "SENDER_ID_MISMATCH":
             var outcome = Outcome(.config, code)
             outcome.detail = "the token belongs to another Firebase project"
@@ -124,19 +128,38 @@ struct Answer {
         }
     }
 
-    /// A dead token or our mistake: the answer names the token, no field, or another field.
-    private var invalidArgument: Outcome {
-        guard let badFields, !badFields.contains("message.token") else {
-            return Outcome(.unregistered, "INVALID_ARGUMENT")
-        }
+    /// FCM refuses the message. For faults of a message, too, it answers so without a detail, or blames the token: only the host
+    /// knows whether the token was accepted before.
+    private var refused: Outcome {
         var outcome = Outcome(.rejected, "INVALID_ARGUMENT")
-        outcome.detail = "FCM refuses \(badFields.prefix(3).joined(separator: ", ").prefix(100))"
+        outcome.suspectsToken =
+            badFields.contains("message.token")
+            || words.hasPrefix("The registration token is not a valid FCM registration token")
+        var detail = "FCM: \(Self.quotable(words.isEmpty ? "no reason given" : words))"
+        if !badFields.isEmpty {
+            detail += " (\(Self.quotable(badFields.prefix(3).joined(separator: ", "))))"
+        }
+        outcome.detail = detail
         return outcome
+    }
+
+    /// FCM's words without what they quote of a message: texts in quotes, values behind a type, and tokens.
+    private static func quotable(_ text: String) -> String {
+        var out: [Substring] = []
+        let plain = text.prefix(400).split(separator: "\"", omittingEmptySubsequences: false)
+            .enumerated().map { $0.offset % 2 == 0 ? $0.element : "…" }.joined()
+        for word in plain.split(whereSeparator: { $0.isWhitespace }) {
+            out.append(word.utf8.count > 48 ? "…" : word)
+            // "Invalid value at 'message.data[0].value' (TYPE_STRING), 12"
+            if word.hasSuffix("),") { break }
+        }
+        return out.joined(separator: " ")
     }
 
     /// Answers without an FcmError detail.
     private func byStatus(retryAfterMs: UInt64?) -> Outcome {
         switch status {
+        case 400: return refused
         case 401:
             var outcome = Outcome(.auth, "unauthenticated")
             outcome.credential = FCM.accessToken

@@ -72,8 +72,9 @@ final class FCM: SendHTTPPlugin {
                 name.map { Answer(name: $0) }
                 ?? Answer(status: response.status, json: try? host.parse(response.body))
             var outcome = answer.outcome(retryAfterMs: host.retryAfterMs(response))
-            if outcome.kind == .unregistered, response.context == Answer.group {
-                outcome.kind = .rejected
+            if response.context == Answer.group {
+                if outcome.kind == .unregistered { outcome.kind = .rejected }
+                outcome.suspectsToken = false
             }
             try sink.settle(response.items, outcome)
         }

@@ -3,13 +3,17 @@ import SignalboxPluginKit
 /// An answer of Telegram: `{"ok": true, "result": {...}}`, or
 /// `{"ok": false, "error_code": 403, "description": "Forbidden: bot was blocked by the user"}`.
 struct Answer {
-    private enum Class { case dead, rejected }
+    private enum Class {
+        case dead, rejected
+        /// Of this chat, or of each one that another bot has talked to.
+        case suspect
+    }
 
     /// What Telegram says of a chat, in its own words; there are no codes for it.
     private static let words: [(status: Int, words: String, class: Class, reason: String)] = [
-        (400, "chat not found", .dead, "chat_not_found"),
-        (400, "user not found", .dead, "chat_not_found"),
-        (400, "peer_id_invalid", .dead, "chat_not_found"),
+        (400, "chat not found", .suspect, "chat_not_found"),
+        (400, "user not found", .suspect, "chat_not_found"),
+        (400, "peer_id_invalid", .suspect, "chat_not_found"),
         (400, "group chat was deactivated", .dead, "chat_not_found"),
         (400, "message thread not found", .dead, "topic_not_found"),
         (400, "topic_deleted", .dead, "topic_not_found"),
@@ -25,8 +29,8 @@ struct Answer {
         (403, "blocked by the user", .dead, "blocked"),
         (403, "user is deactivated", .dead, "deactivated"),
         (403, "was kicked", .dead, "kicked"),
-        (403, "is not a member", .dead, "not_a_member"),
-        (403, "initiate conversation", .dead, "not_started"),
+        (403, "is not a member", .suspect, "not_a_member"),
+        (403, "initiate conversation", .suspect, "not_started"),
         (403, "to bots", .rejected, "chat_is_a_bot"),
     ]
 
@@ -65,7 +69,9 @@ struct Answer {
         if let known = Self.words.first(where: {
             $0.status == status && description.contains($0.words)
         }) {
-            return Outcome(known.class == .dead ? .unregistered : .rejected, known.reason)
+            var outcome = Outcome(known.class == .dead ? .unregistered : .rejected, known.reason)
+            outcome.suspectsToken = known.class == .suspect
+            return outcome
         }
         switch status {
         case 200...299:

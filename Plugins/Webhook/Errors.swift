@@ -49,7 +49,12 @@ struct Answer {
         if let reason = code.flatMap({ Self.goneCodes[$0] }), status >= 400 { return dead(reason) }
         switch status {
         case 200...299: return Outcome(.delivered, "ok")
-        case 404: return dead("not_found")
+        case 404:
+            guard isPersonal else { return misconfigured("not_found") }
+            // Or the receiver was deployed without this path.
+            var outcome = Outcome(.rejected, "not_found")
+            outcome.suspectsToken = true
+            return outcome
         case 410: return dead("gone")
         case 401: return refused("unauthorized")
         case 403: return refused("forbidden")

@@ -34,6 +34,10 @@ public struct Outcome: Sendable {
     public var scope = Scope.item
     /// Send no further request on the connection that answered.
     public var reconnect = false
+    /// For `rejected`: the provider blames the token, and may mean the content.
+    ///
+    /// The host makes `unregistered` of it if the provider accepted no push to this token before.
+    public var suspectsToken = false
     /// In milliseconds; it can only lengthen the route's own wait; 0 for no hint.
     public var retryAfterMs: UInt64 = 0
     /// For `unregistered`: a token registered after this time is still valid; 0 for unknown.
@@ -68,7 +72,8 @@ public struct Outcome: Sendable {
         out.pointee.struct_size = UInt32(MemoryLayout<sbx_outcome>.size)
         out.pointee.kind = kind.rawValue
         out.pointee.scope = scope.rawValue
-        out.pointee.flags = reconnect ? SBX_OUTCOME_RECONNECT : 0
+        out.pointee.flags =
+            (reconnect ? SBX_OUTCOME_RECONNECT : 0) | (suspectsToken ? SBX_OUTCOME_SUSPECT : 0)
         out.pointee.item = item
         out.pointee.retry_after_ms = retryAfterMs
         out.pointee.gone_since_unix_ms = goneSinceUnixMs

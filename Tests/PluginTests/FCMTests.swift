@@ -365,11 +365,7 @@ import Testing
 
     @Test(arguments: [
         (404, error(404, fcm("UNREGISTERED")), Outcome.Kind.unregistered, Outcome.Scope.item, 0),
-        (400, error(400, fcm("INVALID_ARGUMENT")), .unregistered, .item, 0),
-        (
-            400, error(400, fcm("INVALID_ARGUMENT") + "," + bad("message.token")), .unregistered,
-            .item, 0
-        ),
+        (400, error(400, fcm("INVALID_ARGUMENT")), .rejected, .item, 0),
         (400, error(400, fcm("INVALID_ARGUMENT") + "," + bad("message.data")), .rejected, .item, 0),
         (400, error(400, bad("message.data")), .rejected, .item, 0),
         (403, error(403, fcm("SENDER_ID_MISMATCH")), .config, .item, 0),
@@ -416,6 +412,23 @@ import Testing
     }
 
     @Test(arguments: [
+    @Test func `a token is dead by UNREGISTERED alone, and suspected only where FCM names it`()
+        async throws
+    {
+        let rig = try await rig()
+        let answers = try JSONValue.parse(try PluginRig.fixture("FCM/400.json"))
+        for index in 0..<6 {
+            let answer = try #require(answers[index])
+            let body = try #require(answer["body"]).text
+            let outcome = try rig.outcome(400, body)
+            #expect(outcome.kind == .rejected, "\(body)")
+            #expect(outcome.reason == "INVALID_ARGUMENT")
+            #expect(outcome.suspectsToken == (answer["suspects"] == .bool(true)))
+            #expect(outcome.detail == answer["detail"]?.string)
+        }
+        await rig.end()
+    }
+
         (#"{"name":"projects/demo-1/messages/9"}"#, "projects/demo-1/messages/9"),
         ("{\n  \"name\": \"projects/demo-1/messages/9\"\n}\n", "projects/demo-1/messages/9"),
         (#"{"x":1,"name":"a"}"#, "a"), (#"{"name":"a\u002fb"}"#, "a/b"), (#"{"name":"é"}"#, "é"),

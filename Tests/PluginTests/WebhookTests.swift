@@ -226,7 +226,9 @@ import Testing
         let own = try await Self.rig(url: "https://hooks.example.org/{{ token }}")
         let one = try own.outcome(status, body)
         #expect(one.scope == .item && one.reason == reason)
-        if status == 404 || status == 410 { #expect(one.kind == .unregistered) }
+        let isGone = status == 410 || reason == "no_service"
+        #expect((one.kind == .unregistered) == isGone)
+        #expect(one.suspectsToken == (reason == "not_found"))
         #expect(one.kind != .config)
         await own.end()
     }

@@ -49,6 +49,70 @@ import Testing
         #expect(Self.dead(&rig, [21]).map(\.outcome.kind) == [.unregistered])
     }
 
+    private static func send(_ rig: inout LaneStateRig, _ pushes: [(id: UInt64, token: String)]) {
+        rig.submit(
+            pushes.map { push in
+                var delivery = delivery(push.id)
+                delivery.device = Device(platform: "android", token: push.token)
+                return delivery
+            })
+        _ = rig.run()
+    }
+
+    /// Blames tokens of deliveries; returns what became of them.
+    private static func blamed(_ rig: inout LaneStateRig, _ ids: [UInt64]) -> [Outcome] {
+        rig.take(ids, .rejected, code: 400, reason: "INVALID_ARGUMENT") { $0.suspectsToken = true }
+            .endings.map(\.outcome)
+    }
+
+    @Test func `a token that is blamed for a message is dead only if nothing was accepted for it`()
+    {
+        var rig = LaneStateRig(inMemoryMax: 256)
+        for id in UInt64(1)...40 {
+            Self.send(&rig, [(id, "token-\(id)")])
+            _ = rig.take([id], .delivered, code: 200)
+        }
+        Self.send(&rig, [(41, "token-41"), (42, "token-42")])
+        // The next message to the same devices is refused, and others are accepted in between.
+        for id in UInt64(1)...40 {
+            Self.send(&rig, [(100 + id, "token-\(id)"), (200 + id, "other")])
+            let outcomes = Self.blamed(&rig, [100 + id])
+            #expect(outcomes.map(\.kind) == [.rejected])
+            #expect(outcomes[0].detail.contains("the token is kept"))
+            _ = rig.take([200 + id], .delivered, code: 200)
+        }
+        #expect(Self.blamed(&rig, [41]).map(\.kind) == [.unregistered])
+        // Without a suspicion nothing becomes of it.
+        #expect(rig.take([42], .rejected).endings.map(\.outcome.kind) == [.rejected])
+    }
+
+    @Test func `a device is older than what the lane remembers for a day at most`() {
+        var doubt = DeathDoubt(sinceMs: 5_000)
+        var outcome = Outcome(item: 1, kind: .rejected)
+        outcome.suspectsToken = true
+        var device = Device(platform: "android", token: "t")
+        func kind(afterMs ms: UInt64) -> Outcome.Kind {
+            let now = LaneTime(unixMs: 1_000_000_000 + ms, steadyMs: 5_000 + ms)
+            return doubt.judged(outcome, of: device, origin: "", now).kind
+        }
+        device.registeredUnixMs = 1_000_000_000 - 1
+        #expect(kind(afterMs: 60_000) == .rejected)
+        #expect(kind(afterMs: 86_400_000) == .unregistered)
+        device.registeredUnixMs = 1_000_000_000
+        #expect(kind(afterMs: 60_000) == .unregistered)
+    }
+
+    @Test func `what was accepted is remembered for many tokens, in little memory`() {
+        var accepted = AcceptedTokens()
+        #expect(accepted.isEmpty && !accepted.contains("1"))
+        for token in 0..<50_000 { accepted.insert("token-\(token)") }
+        #expect((0..<50_000).count { accepted.contains("token-\($0)") } > 49_950)
+        #expect((50_000..<100_000).count { accepted.contains("token-\($0)") } < 50)
+        for token in 100_000..<1_000_000 { accepted.insert("token-\(token)") }
+        // Far more than it has room for: the latest are known nearly all.
+        #expect((999_000..<1_000_000).count { accepted.contains("token-\($0)") } > 950)
+    }
+
     @Test func `origins that requests name are believed or not each by itself`() {
         var rig = Self.sent(1...64)
         func answers(_ ids: ClosedRange<UInt64>, at origin: String) -> [PushResult] {

@@ -100,7 +100,7 @@ struct Chance {
             item: next(), kind: Outcome.Kind(rawValue: UInt32(below(7) + 1)) ?? .retry,
             reason: text())
         out.scope = Outcome.Scope(rawValue: UInt32(below(3))) ?? .item
-        out.reconnect = flag()
+        (out.reconnect, out.suspectsToken) = (flag(), flag())
         (out.retryAfterMs, out.goneSinceUnixMs) = (next(), next())
         out.providerCode = UInt32(below(600))
         (out.detail, out.providerID) = (text(), text())

@@ -115,6 +115,8 @@ typedef struct sbx_delivery {
 #define SBX_OUTCOME_RECONNECT 1u  /* flag: take no further request to the connection that answered */
 typedef struct sbx_outcome {
   uint32_t struct_size;
+#define SBX_OUTCOME_SUSPECT   2u  /* flag, with REJECTED: the provider blames the token, and may mean the content. The host
+                                   * makes UNREGISTERED of it if the provider accepted no push to this token before. Since 1.1 */
   uint32_t kind;                 /* SBX_OUTCOME_*; 0 or unknown: misbehaviour, treated as RETRY */
   uint32_t scope, flags;
   uint64_t item;                 /* the id of the delivery or change */

@@ -40,6 +40,8 @@ public struct Outcome: Sendable {
     public var scope: Scope = .item
     /// Send no more requests on the connection that answered.
     public var reconnect = false
+    /// For `rejected`: the provider blames the token, and may mean the content.
+    public var suspectsToken = false
     /// Minimum wait before the next attempt, in milliseconds; 0 for no hint.
     public var retryAfterMs: UInt64 = 0
     /// For `unregistered`: a token that was registered later is valid, in Unix milliseconds; 0 if unknown.

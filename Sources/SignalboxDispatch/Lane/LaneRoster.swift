@@ -48,6 +48,8 @@ struct LaneRoster<Member: Sendable>: Sendable {
     private var queued: Set<LaneKey> = []
     /// What lanes knew that have ended for want of work.
     private(set) var doubts: [LaneKey: DeathDoubt] = [:]
+    /// What lanes knew before this time of the steady clock may be forgotten.
+    private(set) var knownSinceMs: UInt64
     private let countMax: Int
     private var nextNumber = 1
     private var epoch = 0
@@ -61,7 +63,10 @@ struct LaneRoster<Member: Sendable>: Sendable {
     static var doubtsMax: Int { 10_000 }
 
     /// At most so many lanes at once, besides those of senders without an app, which the configuration bounds.
-    init(countMax: Int = .max) { self.countMax = countMax }
+    init(countMax: Int = .max, nowMs: UInt64 = 0) {
+        self.countMax = countMax
+        knownSinceMs = nowMs
+    }
 
     /// How many lanes wait for a place.
     var queuedCount: Int { queue.count }
@@ -120,10 +125,15 @@ struct LaneRoster<Member: Sendable>: Sendable {
     }
 
     /// Takes a lane out that has nothing to do: the next delivery makes a new one, with its doubt.
-    mutating func retire(_ key: LaneKey, _ doubt: DeathDoubt = DeathDoubt()) {
+    mutating func retire(
+        _ key: LaneKey, _ doubt: DeathDoubt = DeathDoubt(), nowMs: UInt64 = 0
+    ) {
         guard let member = lane(key) else { return }
         entries[key] = nil
-        if doubts.count >= Self.doubtsMax { doubts.remove(at: doubts.startIndex) }
+        if doubts.count >= Self.doubtsMax {
+            doubts.remove(at: doubts.startIndex)
+            knownSinceMs = nowMs
+        }
         doubts[key] = doubt.isEmpty ? nil : doubt
         leaving[key, default: []].append(member)
     }
@@ -168,12 +178,14 @@ struct LaneRoster<Member: Sendable>: Sendable {
     }
 
     /// The instances of some lanes have changed: takes these lanes out.
-    mutating func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [Member] {
+    mutating func remove(nowMs: UInt64 = 0, where isWanted: @Sendable (LaneKey) -> Bool) -> [Member]
+    {
         epoch += 1
         queue.removeAll(where: isWanted)
         queued = Set(queue)
         // Their settings may be mended.
         doubts = doubts.filter { !isWanted($0.key) }
+        knownSinceMs = nowMs
         refused = refused.filter { !isWanted($0.key) }
         return entries.keys.filter(isWanted).compactMap { key in
             guard let member = lane(key) else { return nil }

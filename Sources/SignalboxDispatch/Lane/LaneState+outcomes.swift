@@ -15,19 +15,18 @@ extension LaneState {
         let before = health.breaker.cause
         for given in outcomes {
             let origin = origins.isEmpty ? "" : origins.removeValue(forKey: given.item) ?? ""
-            let isDoubted = doubt.doubts(given, origin: origin)
-            let outcome = isDoubted ? DeathDoubt.doubted(given) : given
-            if isUnsent(outcome), life == .open || life == .draining, !health.breaker.isOpen,
+            if isUnsent(given), life == .open || life == .draining, !health.breaker.isOpen,
                 !isGivenUp, !paused.isWhole
             {
-                moved.append(outcome.item)
+                moved.append(given.item)
                 continue
             }
-            if isUnsent(outcome), isGivenUp {
-                unheld.append(outcome.item)
+            if isUnsent(given), isGivenUp {
+                unheld.append(given.item)
                 continue
             }
-            guard let delivery = window.settle(outcome.item) else { continue }
+            guard let delivery = window.settle(given.item) else { continue }
+            let outcome = doubt.judged(given, of: delivery.device, origin: origin, now)
             share.ended(1)
             health.take(
                 outcome, isFirst: delivery.attempt == 1, nowMs: now.steadyMs, random: random())
@@ -114,7 +113,7 @@ extension LaneState {
         var todo = LaneTodo()
         for outcome in outcomes where outcome.kind == .delivered {
             guard let delivery = overdue.removeValue(forKey: outcome.item) else { continue }
-            _ = doubt.doubts(outcome)
+            _ = doubt.judged(outcome, of: delivery.device, origin: "", now)
             let before = health.breaker.cause
             health.take(outcome, isFirst: false, nowMs: now.steadyMs, random: random())
             // Its next attempt may be on its way, or ready; else it waits on disk.

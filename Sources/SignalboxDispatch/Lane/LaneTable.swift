@@ -23,7 +23,7 @@ public final class LaneTable: Sendable {
         make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> Lane,
         onRefused: @escaping @Sendable (LaneKey, any Error, LaneTable) -> Void
     ) {
-        roster = Mutex(LaneRoster(countMax: countMax))
+        roster = Mutex(LaneRoster(countMax: countMax, nowMs: nowMs()))
         self.nowMs = nowMs
         self.make = make
         self.onRefused = onRefused
@@ -80,7 +80,9 @@ public final class LaneTable: Sendable {
                 if isCurrent { throw error }
                 continue
             }
-            if let doubt = roster.withLock({ $0.doubts[key] }) { lane.doubt = doubt }
+            lane.doubt = roster.withLock {
+                $0.doubts[key] ?? DeathDoubt(sinceMs: $0.knownSinceMs)
+            }
             switch roster.withLock({ $0.enter(lane, key, ticket) }) {
             case .entered: return
             case .isTaken: return await lane.stop()
@@ -117,9 +119,9 @@ public final class LaneTable: Sendable {
 
     /// Takes lanes out that have nothing to do, and lets those in that wait for a place. The caller ends the former.
     public func retire(_ rested: [Lane]) {
-        let doubts = rested.map { ($0.key, $0.doubt) }
+        let (doubts, now) = (rested.map { ($0.key, $0.doubt) }, nowMs())
         let admitted = roster.withLock { roster in
-            for (key, doubt) in doubts { roster.retire(key, doubt) }
+            for (key, doubt) in doubts { roster.retire(key, doubt, nowMs: now) }
             return roster.admitted()
         }
         for key in admitted { backlog(key) }
@@ -128,7 +130,8 @@ public final class LaneTable: Sendable {
     /// Takes lanes out, so that the next delivery makes new ones.
     public func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [Lane] {
         forgetEnded()
-        return roster.withLock { $0.remove(where: isWanted) }
+        let now = nowMs()
+        return roster.withLock { $0.remove(nowMs: now, where: isWanted) }
     }
 
     /// Takes all lanes out, for good: nothing makes a lane from now on.

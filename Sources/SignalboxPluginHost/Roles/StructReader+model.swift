@@ -123,6 +123,7 @@ extension Outcome {
             item: item, kind: kind, reason: cut(raw.reason, "reason", Self.reasonBytesMax))
         scope = Outcome.Scope(rawValue: raw.scope) ?? .item
         reconnect = raw.flags & SBX_OUTCOME_RECONNECT != 0
+        suspectsToken = raw.flags & SBX_OUTCOME_SUSPECT != 0
         retryAfterMs = raw.retry_after_ms
         goneSinceUnixMs = raw.gone_since_unix_ms
         providerCode = raw.provider_code

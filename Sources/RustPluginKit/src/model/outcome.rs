@@ -44,6 +44,9 @@ pub struct Outcome<'a> {
     pub scope: Scope,
     /// Send no more requests on the connection that answered.
     pub reconnect: bool,
+    /// For `Rejected`: the provider blames the token, and may mean the content. The host makes `Unregistered` of it if
+    /// the provider accepted no push to this token before.
+    pub suspects_token: bool,
     /// Can only lengthen the route's own wait; 0: no hint.
     pub retry_after_ms: u64,
     /// For `Unregistered`: a token registered after this is alive; 0: unknown.
@@ -68,6 +71,7 @@ impl<'a> Outcome<'a> {
             reason,
             scope: Scope::Item,
             reconnect: false,
+            suspects_token: false,
             retry_after_ms: 0,
             gone_since_unix_ms: 0,
             provider_code: 0,
@@ -82,7 +86,8 @@ impl<'a> Outcome<'a> {
         sbx_outcome {
             kind: self.kind as u32,
             scope: self.scope as u32,
-            flags: if self.reconnect { SBX_OUTCOME_RECONNECT } else { 0 },
+            flags: SBX_OUTCOME_RECONNECT * u32::from(self.reconnect)
+                | SBX_OUTCOME_SUSPECT * u32::from(self.suspects_token),
             item,
             retry_after_ms: self.retry_after_ms,
             gone_since_unix_ms: self.gone_since_unix_ms,

@@ -73,6 +73,7 @@ extension Outcome: WireValue {
         writer.put(kind.rawValue)
         writer.put(scope.rawValue)
         writer.put(reconnect)
+        writer.put(suspectsToken)
         writer.put(retryAfterMs)
         writer.put(goneSinceUnixMs)
         writer.put(providerCode)
@@ -87,6 +88,7 @@ extension Outcome: WireValue {
         self.init(item: item, kind: kind)
         self.scope = scope
         reconnect = try reader.flag()
+        suspectsToken = try reader.flag()
         retryAfterMs = try reader.number()
         goneSinceUnixMs = try reader.number()
         providerCode = try reader.number()
