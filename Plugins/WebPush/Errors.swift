@@ -3,8 +3,8 @@ import SignalboxPluginKit
 /// An answer of a push service. What one service says holds for none of the others, so no outcome has a wider scope.
 struct Answer {
     let status: Int
-    /// Where the message is, at the service.
-    let location: String?
+    /// `x-wns-status` of Edge's service: "appthrottled", "channelthrottled"; empty for others.
+    var serviceStatus = ""
 
     /// The outcome for this answer.
     func outcome(retryAfterMs: UInt64?) -> Outcome {
@@ -17,11 +17,8 @@ struct Answer {
     private func classified(retryAfterMs: UInt64?) -> Outcome {
         switch status {
         case 200...299:
-            var outcome = Outcome(.delivered, "ok")
-            // Some answer the subscription's URL, which is a token.
-            let id = location?.split(separator: "/").last.map { String($0) } ?? ""
-            outcome.providerID = id.utf8.count <= 64 ? id : ""
-            return outcome
+            // Services name the message in `location`, mostly with a piece of the subscription, which is a secret.
+            return Outcome(.delivered, "ok")
         case 404: return Outcome(.unregistered, "not_found")
         case 410: return Outcome(.unregistered, "gone")
         case 400: return Outcome(.rejected, "bad_request")
@@ -30,7 +27,9 @@ struct Answer {
             outcome.detail = "the subscription belongs to another VAPID key, or subject is refused"
             return outcome
         case 413: return Outcome(.rejected, "payload_too_large")
-        case 429:
+        case 406 where retryAfterMs == nil && !serviceStatus.contains("throttled"):
+            return Outcome(unknownStatus: status)
+        case 406, 429:
             var outcome = Outcome(.throttled, "too_many_requests")
             outcome.retryAfterMs = retryAfterMs ?? 60_000
             return outcome

@@ -49,7 +49,9 @@ final class WebPush: SendHTTPPlugin {
     {
         for index in 0..<batch.count {
             let response = batch[index]
-            let answer = Answer(status: response.status, location: response.header("location"))
+            let answer = Answer(
+                status: response.status,
+                serviceStatus: response.header("x-wns-status")?.lowercased() ?? "")
             try sink.settle(
                 response.items, answer.outcome(retryAfterMs: host.retryAfterMs(response)))
         }
