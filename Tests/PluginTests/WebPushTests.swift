@@ -181,6 +181,7 @@ import Testing
         (410, .unregistered, "gone"), (413, .rejected, "payload_too_large"),
         (429, .throttled, "too_many_requests"), (403, .rejected, "vapid_refused"),
         (400, .rejected, "bad_request"), (500, .retry, "server_error"),
+        (406, .throttled, "too_many_requests"),
     ])
     func `no answer of one service says anything about another`(
         status: UInt32, kind: Outcome.Kind, reason: String
@@ -199,16 +200,43 @@ import Testing
         let outcome = try #require(settled.first)
         #expect(outcome.kind == kind && outcome.reason == reason && outcome.scope == .item)
         #expect(outcome.providerCode == (status < 500 ? status : 0))
-        if kind == .delivered { #expect(outcome.providerID == "abc") }
+        // What services call `location` has a piece of the subscription.
+        #expect(outcome.providerID == "")
         if kind == .throttled { #expect(outcome.retryAfterMs == 7_000) }
         await rig.rig.end()
     }
 
+    @Test func `Edge's service says throttled with 406`() async throws {
+        let rig = try await Rig()
+        func outcome(_ headers: [Attribute]) throws -> Outcome {
+            let (settled, _) = rig.rig.role.classify(
+                app: "", responses: [HTTPResponse(status: 406, headers: headers, items: [9])])
+            return try #require(settled.first)
+        }
+        let throttled = try outcome([
+            Attribute("retry-after", "900"), Attribute("x-wns-status", "appthrottled"),
+            Attribute("x-wns-notificationstatus", "appthrottled"),
+        ])
+        #expect(throttled.kind == .throttled && throttled.retryAfterMs == 900_000)
+        let bare = try outcome([Attribute("x-wns-status", "ChannelThrottled")])
+        #expect(bare.kind == .throttled && bare.retryAfterMs == 60_000)
+        #expect(try outcome([Attribute("x-wns-status", "dropped")]).kind == .rejected)
+        await rig.rig.end()
+    }
+
     @Test(arguments: [
-        (#"{"key":"x","subject":"mailto:a@b"}"#, "config.key is no private P-256 key"),
-        (#"{"key":"x","subject":"ops"}"#, "subject"),
+        (#"{"key":"x","subject":"mailto:a@b.example"}"#, "config.key is no private P-256 key"),
+        (#"{"key":"x","subject":"https://b.example/x"}"#, "config.key is no private P-256 key"),
+        (#"{"key":"x","subject":"ops"}"#, "begins with neither mailto: nor https://"),
+        (#"{"key":"x","subject":"mailto:a@localhost"}"#, "names no domain on the Internet"),
+        (#"{"key":"x","subject":"mailto: a@b.example"}"#, "has a space"),
+        (#"{"key":"x","subject":"mailto:<a@b.example>"}"#, "has a space or another"),
+        (#"{"key":"x","subject":"mailto:mailto:a@b.example"}"#, "is not mailto: and one address"),
+        (#"{"key":"x","subject":"mailto:a@b@c.example"}"#, "is not mailto: and one address"),
+        (#"{"key":"x","subject":"https://localhost"}"#, "names no domain on the Internet"),
+        (#"{"key":"x","subject":"https://127.0.0.1/x"}"#, "names no domain on the Internet"),
     ])
-    func `a key that cannot sign is refused at the start`(
+    func `a key that cannot sign, and a subject that services refuse, are refused at the start`(
         config: String, words: String
     ) async throws {
         await #expect {
