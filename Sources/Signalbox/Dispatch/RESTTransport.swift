@@ -98,6 +98,10 @@ final class RESTTransport: LaneTransport {
             isElsewhere && !endpoint.allowsPrivateOrigins ? clients.public_ : clients.own
         let sentNs = SystemClock.monotonicNs
         do throws(RESTFault) {
+            if isElsewhere {
+                try OriginName.check(
+                    waiting.origin, isPublic: !endpoint.allowsPrivateOrigins)
+            }
             try client.submit(Self.call(waiting, endpoint)) { [self] result in
                 let tookNs = SystemClock.monotonicNs - sentNs
                 if case .success = result { answers.observe(ns: tookNs) }
@@ -193,7 +197,8 @@ final class RESTTransport: LaneTransport {
                 case .stopping: .stopping
                 case .full: .timeoutUnsent
                 case .privateAddress: .originPrivate
-                case .invalid, .unreachable: isElsewhere ? .originUnreachable : .unreachable
+                case .invalid: isElsewhere ? .originInvalid : .unreachable
+                case .unreachable: isElsewhere ? .originUnreachable : .unreachable
                 }
             return PushResult(
                 items: items, answer: .fault(kind), detail: fault.message, origin: waiting.origin)

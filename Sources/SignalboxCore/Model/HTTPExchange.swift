@@ -207,6 +207,8 @@ public enum TransportFault: String, Sendable, Error {
     case originUnreachable = "origin_unreachable"
     /// The origin that this request names has a private address, where it may not go.
     case originPrivate = "origin_private"
+    /// The origin that this request names cannot exist.
+    case originInvalid = "origin_invalid"
     /// There was no answer from the origin that this request names; its fate is unknown.
     case originLost = "origin_lost"
 

@@ -163,7 +163,8 @@ extension Breaker {
                 return .failure(weight: 1, hintMs: outcome.retryAfterMs)
             }
             switch TransportFault(rawValue: outcome.reason) {
-            case nil, .stopping, .withdrawn, .originUnreachable, .originPrivate, .originLost:
+            case nil, .stopping, .withdrawn, .originUnreachable, .originPrivate, .originInvalid,
+                .originLost:
                 return .silent
             // The pool has tried to connect for the whole time of a request.
             case .unreachable: return .failure(weight: (failuresMax + 2) / 3, hintMs: 0)

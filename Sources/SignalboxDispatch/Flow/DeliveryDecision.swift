@@ -85,7 +85,9 @@ public enum DeliveryDecision: Sendable, Equatable {
     public static func outcome(
         of fault: TransportFault, item: UInt64, isAtMostOnce: Bool
     ) -> Outcome {
-        let isFinal = fault.isFateUnknown && isAtMostOnce || fault == .originPrivate
+        let isFinal =
+            fault.isFateUnknown && isAtMostOnce || fault == .originPrivate
+            || fault == .originInvalid
         let kind: Outcome.Kind = isFinal ? .rejected : .retry
         return Outcome(item: item, kind: kind, reason: fault.rawValue)
     }

@@ -75,6 +75,12 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
     /// A message for the log; holds no secret.
     public let message: String
 
+    /// Makes one.
+    public init(kind: Kind, message: String) {
+        self.kind = kind
+        self.message = message
+    }
+
     /// The message.
     public var description: String { message }
 }
