@@ -21,8 +21,13 @@ struct Message: Sendable {
     ) throws(RenderFault) {
         guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
         let data = try Self.data(content, localized, platform, host)
+        // An override may bring the text.
+        let hasContent =
+            !content.title.isEmpty || !content.body.isEmpty || !content.imageURL.isEmpty
+            || !localized.isEmpty || content.part("fcm") != nil
         let isShown =
-            !content.isDataOnly && !content.isSilent && !content.isDryRun && !content.isWithdrawn
+            hasContent && !content.isDataOnly && !content.isSilent && !content.isDryRun
+            && !content.isWithdrawn
         var ttl: UInt64?
         if deadlineUnixMs > 0 {
             let now = host.nowUnixMs
@@ -198,7 +203,8 @@ struct Message: Sendable {
             out.integer(1)
             return
         }
-        if content.isDataOnly || !content.subtitle.isEmpty || !localized.isEmpty {
+        let hasText = !content.title.isEmpty || !content.body.isEmpty
+        if content.isDataOnly && hasText || !content.subtitle.isEmpty || !localized.isEmpty {
             // iOS shows nothing from data, so the alert is written in full.
             out.key("alert")
             out.object { out in localized.writeAlert(of: content, to: &out) }

@@ -24,7 +24,7 @@ enum Message {
                 out.key("badge")
                 out.integer(badge)
             }
-            if note.isSilent {
+            if note.isSilent || note.title.isEmpty && note.subtitle.isEmpty && note.body.isEmpty {
                 out.key("silent")
                 out.boolean(true)
             }

@@ -218,6 +218,27 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a number on the icon is no notification on Android, and no alert on iOS`()
+        async throws
+    {
+        let rig = try await rig()
+        func message(_ platform: String, isDataOnly: Bool) async throws -> JSONValue? {
+            try await rig.render(platform: platform) {
+                $0.badge = 7
+                $0.isDataOnly = isDataOnly
+            }.body["message"]
+        }
+        for isDataOnly in [true, false] {
+            let android = try await message("android", isDataOnly: isDataOnly)
+            #expect(android?["notification"] == nil)
+            #expect(android?["android"]?["notification"] == nil)
+            let ios = try await message("ios", isDataOnly: isDataOnly)
+            #expect(ios?["apns"]?["payload"]?.text == #"{"aps":{"badge":7}}"#)
+            #expect(ios?["notification"] == nil)
+        }
+        await rig.end()
+    }
+
     @Test func `overrides and validate_only`() async throws {
         let rig = try await rig([.init("validate_only", .bool(true))])
         let request = try await rig.render(platform: "android") {
@@ -391,6 +412,23 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a token is dead by UNREGISTERED alone, and suspected only where FCM names it`()
+        async throws
+    {
+        let rig = try await rig()
+        let answers = try JSONValue.parse(try PluginRig.fixture("FCM/400.json"))
+        for index in 0..<6 {
+            let answer = try #require(answers[index])
+            let body = try #require(answer["body"]).text
+            let outcome = try rig.outcome(400, body)
+            #expect(outcome.kind == .rejected, "\(body)")
+            #expect(outcome.reason == "INVALID_ARGUMENT")
+            #expect(outcome.suspectsToken == (answer["suspects"] == .bool(true)))
+            #expect(outcome.detail == answer["detail"]?.string)
+        }
+        await rig.end()
+    }
+
     @Test func `Retry-After is seconds or a date`() async throws {
         let rig = try await rig()
         func wait(_ value: String) throws -> UInt64 {
@@ -412,23 +450,6 @@ import Testing
     }
 
     @Test(arguments: [
-    @Test func `a token is dead by UNREGISTERED alone, and suspected only where FCM names it`()
-        async throws
-    {
-        let rig = try await rig()
-        let answers = try JSONValue.parse(try PluginRig.fixture("FCM/400.json"))
-        for index in 0..<6 {
-            let answer = try #require(answers[index])
-            let body = try #require(answer["body"]).text
-            let outcome = try rig.outcome(400, body)
-            #expect(outcome.kind == .rejected, "\(body)")
-            #expect(outcome.reason == "INVALID_ARGUMENT")
-            #expect(outcome.suspectsToken == (answer["suspects"] == .bool(true)))
-            #expect(outcome.detail == answer["detail"]?.string)
-        }
-        await rig.end()
-    }
-
         (#"{"name":"projects/demo-1/messages/9"}"#, "projects/demo-1/messages/9"),
         ("{\n  \"name\": \"projects/demo-1/messages/9\"\n}\n", "projects/demo-1/messages/9"),
         (#"{"x":1,"name":"a"}"#, "a"), (#"{"name":"a\u002fb"}"#, "a/b"), (#"{"name":"é"}"#, "é"),

@@ -42,6 +42,56 @@ import Testing
 }
 
 @Suite struct FanOutTests {
+    /// What a route makes of a notification for one iPhone.
+    private func built(
+        set change: (inout ContentTemplates) -> Void = { _ in }, badge: Int32? = nil,
+        _ fill: (inout PushNotification) -> Void
+    ) -> PushNotification? {
+        var note = PushNotification()
+        note.sound = "default"
+        fill(&note)
+        var route = Route(name: "r", sources: ["z"], builder: "b", senders: ["ios": "apns"])
+        change(&route.set)
+        let content = BuiltContent(
+            notification: note, targets: [.init(recipient: 0, badge: badge)])
+        return run(route, [content]).deliveries.first?.content.notification
+    }
+
+    @Test func `a notification without a text is silent, unless somebody asks for more`() throws {
+        let badge = try #require(built { $0.badge = 7 })
+        #expect(badge.sound == "" && badge.isDataOnly && !badge.isSilent && badge.badge == 7)
+        let own = try #require(built(badge: 3) { _ in })
+        #expect(own.sound == "" && own.isDataOnly && !own.isSilent)
+        let counted = try #require(
+            built(set: { $0.countsBadge = true }) { $0.data = #"{"k":"v"}"# })
+        #expect(counted.sound == "" && !counted.isSilent)
+        let data = try #require(built { $0.data = #"{"k":"v"}"# })
+        #expect(data.sound == "" && data.isSilent && data.data == #"{"k":"v"}"#)
+        // It has a text, a picture, a type of its own, a text by override, or a sound of the route.
+        let asked: [(inout PushNotification) -> Void] = [
+            { $0.body = "b" }, { $0.imageURL = "https://example.com/a.png" },
+            { $0.pushType = "alert" },
+            {
+                $0.overrides = [
+                    PayloadOverride(family: "apns", json: #"{"aps":{"alert":{"loc-key":"K"}}}"#)
+                ]
+            },
+            { $0.overrides = [PayloadOverride(family: "localized", json: #"{"body":{}}"#)] },
+        ]
+        for fill in asked {
+            let note = try #require(
+                built {
+                    $0.badge = 7
+                    $0.data = #"{"k":"v"}"#
+                    fill(&$0)
+                })
+            #expect(note.sound == "default" && !note.isSilent && !note.isDataOnly)
+        }
+        let ping = try Template.parse("ping.aiff")
+        let rung = try #require(built(set: { $0.fields = [(.sound, ping)] }) { $0.badge = 7 })
+        #expect(rung.sound == "ping.aiff" && !rung.isDataOnly)
+    }
+
     let recipients = [
         Recipient(device: Device(platform: "ios", token: "i1", locale: "de")),
         Recipient(device: Device(platform: "android", token: "a1", locale: "en")),

@@ -38,6 +38,7 @@ public struct OnePush: Sendable {
         notification.badge = badge
         notification.sound = sound
         notification.isSilent = isSilent
+        notification.quieten(hasData: !data.isEmpty, hasBadge: false, isSoundMeant: true)
         guard !data.isEmpty else { return }
         guard let json = try? JSONValue.parse(data), case .object = json else {
             throw TrialFault(message: "data must be a JSON object")

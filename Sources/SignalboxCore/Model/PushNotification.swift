@@ -36,4 +36,30 @@ extension PushNotification {
         out.expiresUnixMs = expiresUnixMs
         self = out
     }
+
+    /// A notification without a text makes no sound and shows nothing, unless somebody asked for more: a builder's sound is
+    /// meant for its texts.
+    ///
+    /// `hasData`: there is something for the app; `hasBadge`: devices have badges of their own; `isSoundMeant`: the sound is
+    /// the caller's.
+    package mutating func quieten(hasData: Bool, hasBadge: Bool, isSoundMeant: Bool) {
+        guard title.isEmpty, subtitle.isEmpty, body.isEmpty, imageURL.isEmpty, pushType.isEmpty,
+            !isSilent, !isWithdrawn, !isDryRun, sound.isEmpty || !isSoundMeant,
+            !overrides.contains(where: \.isShown)
+        else { return }
+        sound = ""
+        // A number on the icon is for the system. Where only the app can set it, it gets data.
+        if badge != nil || hasBadge { isDataOnly = true } else { isSilent = hasData }
+    }
+}
+
+extension PayloadOverride {
+    /// Members of payloads that show or sound.
+    private static let shown = ["\"alert\"", "\"notification\"", "\"sound\""]
+
+    /// Whether it may give a payload what the notification itself has not.
+    fileprivate var isShown: Bool {
+        family == "localized"
+            || family != "shorten" && Self.shown.contains { json.contains($0) }
+    }
 }

@@ -160,8 +160,12 @@ public struct FanOut: Sendable {
     ) -> Bool {
         note.title.isEmpty && note.subtitle.isEmpty && note.body.isEmpty && note.badge == nil
             && note.overrides.isEmpty && note.imageURL.isEmpty && note.pushType.isEmpty
-            && !note.isSilent && !note.isWithdrawn && route.set.data.isEmpty
-            && (built.notification.data.isEmpty || built.notification.data == "{}")
+            && !note.isSilent && !note.isWithdrawn && !hasData(built, route)
+    }
+
+    private static func hasData(_ built: BuiltContent, _ route: Route) -> Bool {
+        !route.set.data.isEmpty
+            || !built.notification.data.isEmpty && built.notification.data != "{}"
     }
 
     private static func shared(
@@ -207,6 +211,10 @@ public struct FanOut: Sendable {
             notification.subtitle = Template.bounded(notification.subtitle)
             notification.body = Template.bounded(notification.body)
         }
+        notification.quieten(
+            hasData: Self.hasData(content, route),
+            hasBadge: route.set.countsBadge || content.targets.contains { $0.badge != nil },
+            isSoundMeant: route.set.fields.contains { $0.field == .sound })
         return notification
     }
 }
