@@ -7,7 +7,7 @@ struct AndroidContent {
     private let nowMs: UInt64
 
     /// Fields of a message of FCM under the same names.
-    private static let blocks = ["webpush", "apns", "fcm_options"]
+    private static let blocks = ["webpush", "fcm_options"]
     /// Members of `notification` that every platform has.
     private static let neutral: Set = ["title", "body", "image"]
 
@@ -24,14 +24,17 @@ struct AndroidContent {
             note.expiresUnixMs = nowMs + UInt64(clamping: min(ttl, 2_419_200)) * 1000
         }
         if let data = push["data"], data.kind == .object { note.data = data.text }
-        let android = try android()
+        let parts = [
+            ("android", try laid("android", over: android())),
+            ("apns", try laid("apns", over: AppleContent(push).fcmBlock())),
+        ]
         let others = Self.blocks.filter { push[$0]?.kind == .object }
-        guard android != nil || !others.isEmpty else { return note }
+        guard parts.contains(where: { $0.1 != nil }) || !others.isEmpty else { return note }
         var out = JSONWriter()
         out.object { out in
-            if let android {
-                out.key("android")
-                out.raw(android)
+            for case (let name, let part?) in parts {
+                out.key(name)
+                out.raw(part)
             }
             for name in others {
                 out.key(name)
@@ -42,8 +45,16 @@ struct AndroidContent {
         return note
     }
 
-    /// The block `android`: older fields by their present names, and above them the caller's own block.
-    private func android() throws(PluginError) -> String? {
+    /// The caller's own block of a message, above what other fields make of it; nil: there is neither.
+    private func laid(_ name: String, over made: String?) throws(PluginError) -> String? {
+        guard let own = push[name], own.kind == .object else { return made }
+        var merged = JSONWriter()
+        merged.merged(try host.parse((made ?? "{}").utf8.span), with: own)
+        return merged.text
+    }
+
+    /// The block `android`: older fields by their present names.
+    private func android() -> String? {
         var out = JSONWriter()
         out.object { out in
             out.member("collapse_key", push.words("collapse_key"))
@@ -65,11 +76,7 @@ struct AndroidContent {
                 }
             }
         }
-        let own = push["android"].flatMap { $0.kind == .object ? $0 : nil }
-        guard let own else { return out.bytes.count > 2 ? out.text : nil }
-        var merged = JSONWriter()
-        merged.merged(try host.parse(out.bytes.span), with: own)
-        return merged.text
+        return out.bytes.count > 2 ? out.text : nil
     }
 
     /// Arguments of a text in the app: FCM wants a list, its former API a list as text.

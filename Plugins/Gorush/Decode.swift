@@ -31,6 +31,9 @@ struct Push {
         platform = name
         id = push.words("notif_id")
         let isApple = name == "ios"
+        if let fault = isApple ? LiveActivity.fault(push) : Self.reservedKey(push) {
+            throw Reject(.unsendable, fault)
+        }
         let to = push.words("to")
         let group = Self.group(push, to: to, isApple: isApple)
         guard group == nil || name == "android" else {
@@ -47,6 +50,16 @@ struct Push {
             }
         }
         data = out.text
+    }
+
+    /// What FCM refuses in `data`; nil if it takes all.
+    private static func reservedKey(_ push: JSON) -> String? {
+        guard push["platform"]?.wholeNumber == 2 else { return nil }
+        let key = push["data"]?.members.first { key, _ in
+            key == "from" || key == "message_type" || key.hasPrefix("google")
+                || key.hasPrefix("gcm")
+        }
+        return key.map { "data has the member \($0.key), which FCM refuses" }
     }
 
     /// Subscribers of a topic or condition, as FCM's plugin names them; nil: the push is for tokens alone.

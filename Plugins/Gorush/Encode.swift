@@ -39,11 +39,6 @@ struct AppleContent {
     private static let alertMembers: Set = [
         "action", "action-loc-key", "launch-image", "summary-arg", "summary-arg-count",
     ]
-    /// Fields of a Live Activity, which `aps` has under the same names.
-    private static let activity = [
-        "content-state", "timestamp", "event", "stale-date", "dismissal-date",
-    ]
-
     /// The end of the year 9999.
     private static let lastSecond: Int64 = 253_402_300_799
 
@@ -78,7 +73,10 @@ struct AppleContent {
         let isEmpty = note.title.isEmpty && note.body.isEmpty && !hasAlert
         note.isSilent =
             isWoken && isEmpty && note.sound.isEmpty && note.badge == nil && note.pushType.isEmpty
-        if let patch = patch(wakes: isWoken && !note.isSilent) {
+        // A notification without a text is silent, unless the caller asks for a sound.
+        let bareSound = isEmpty ? note.sound : ""
+        if isEmpty { note.sound = "" }
+        if let patch = patch(wakes: isWoken && !note.isSilent, sound: bareSound) {
             note.overrides.append(("apns", patch))
         }
         return note
@@ -124,16 +122,18 @@ struct AppleContent {
     }
 
     /// What only Apple knows.
-    private func patch(wakes: Bool) -> String? {
+    private func patch(wakes: Bool, sound: String) -> String? {
         var aps: [(name: String, json: String)] = []
         if wakes { aps.append(("content-available", "1")) }
         if push["mutable_content"]?.boolean == true { aps.append(("mutable-content", "1")) }
-        if let sound = criticalSound() { aps.append(("sound", sound)) }
+        if let sound = criticalSound() ?? (sound.isEmpty ? nil : Self.quoted(sound)) {
+            aps.append(("sound", sound))
+        }
         let level = push.words("interruption_level")
         if !level.isEmpty { aps.append(("interruption-level", Self.quoted(level))) }
         let list = push["url-args"]?.elements ?? []
         if !list.isEmpty { aps.append(("url-args", push["url-args"]?.text ?? "[]")) }
-        for name in Self.activity {
+        for name in LiveActivity.fields {
             if let value = push[name], value.kind != .null { aps.append((name, value.text)) }
         }
         let extras = (alert?.members ?? []).filter { Self.alertMembers.contains($0.key) }
@@ -173,6 +173,58 @@ struct AppleContent {
             out.member("name", name.isEmpty ? "default" : name)
             out.key("volume")
             out.raw(volume ?? "1.0")
+        }
+        return out.text
+    }
+
+    /// The block `apns` of an FCM message, for iPhones that FCM serves; nil: no field is Apple's.
+    func fcmBlock() -> String? {
+        let note = notification()
+        var aps: [(name: String, json: String)] = []
+        func add(_ name: String, _ text: String) {
+            if !text.isEmpty { aps.append((name, Self.quoted(text))) }
+        }
+        let wakes = push["content_available"]?.boolean == true
+        if wakes { aps.append(("content-available", "1")) }
+        if push["mutable_content"]?.boolean == true { aps.append(("mutable-content", "1")) }
+        if let alert, alert.count > 0 { aps.append(("alert", alert.text)) }
+        if let badge = note.badge { aps.append(("badge", String(badge))) }
+        if let sound = criticalSound() {
+            aps.append(("sound", sound))
+        } else {
+            add("sound", push["sound"]?.string ?? "")
+        }
+        add("category", note.category)
+        add("thread-id", note.thread)
+        add("interruption-level", push.words("interruption_level"))
+        if let list = push["url-args"], list.count > 0 { aps.append(("url-args", list.text)) }
+        var headers: [(name: String, value: String)] = []
+        if note.isSilent { headers += [("apns-push-type", "background"), ("apns-priority", "5")] }
+        if !note.pushType.isEmpty { headers.append(("apns-push-type", note.pushType)) }
+        if !note.collapse.isEmpty {
+            headers.append(("apns-collapse-id", CollapseKey.shortened(note.collapse)))
+        }
+        if note.expiresUnixMs > 0 {
+            headers.append(("apns-expiration", String(note.expiresUnixMs / 1000)))
+        }
+        guard !aps.isEmpty || !headers.isEmpty else { return nil }
+        var out = JSONWriter()
+        out.object { out in
+            if !headers.isEmpty {
+                out.key("headers")
+                out.object { out in for (name, value) in headers { out.member(name, value) } }
+            }
+            guard !aps.isEmpty else { return }
+            out.key("payload")
+            out.object { out in
+                out.key("aps")
+                out.object { out in
+                    for (name, json) in aps {
+                        out.key(name)
+                        out.raw(json)
+                    }
+                }
+            }
         }
         return out.text
     }

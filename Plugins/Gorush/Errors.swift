@@ -43,6 +43,8 @@ struct Reject: Error {
         case noTokens = "no_tokens"
         case tooManyTokens = "too_many_tokens"
         case badToken = "bad_token"
+        /// No sender could make a push of it.
+        case unsendable
         case duplicate
     }
 

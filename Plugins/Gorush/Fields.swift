@@ -32,31 +32,57 @@ enum Fields {
         }
     }
 
-    /// These reach the device, or decide how.
-    static let carried: [String: Kind] = [
-        // All platforms.
+    /// These reach devices of all platforms, or decide how.
+    private static let common: [String: Kind] = [
         "notif_id": .text, "tokens": .list, "to": .text, "platform": .integer, "topic": .text,
         "message": .text, "title": .text, "image": .text, "priority": .text, "sound": .sound,
-        "data": .object, "content_available": .flag, "mutable_content": .flag,
-        // iOS.
-        "expiration": .integer, "collapse_id": .text, "push_type": .text, "badge": .integer,
-        "category": .text, "thread-id": .text, "thread_id": .text, "url-args": .list,
-        "alert": .object, "production": .flag, "development": .flag, "name": .text,
-        "volume": .number, "interruption_level": .text, "content-state": .object,
-        "timestamp": .integer, "event": .text, "stale-date": .integer, "dismissal-date": .integer,
-        // Android.
+        "data": .object, "condition": .text, "production": .flag, "development": .flag,
+    ]
+    /// Also through FCM, whose message has a part for Apple.
+    private static let apple: [String: Kind] = [
+        "content_available": .flag, "mutable_content": .flag, "expiration": .integer,
+        "collapse_id": .text, "push_type": .text, "badge": .integer, "category": .text,
+        "thread-id": .text, "thread_id": .text, "url-args": .list, "alert": .object,
+        "name": .text, "volume": .number, "interruption_level": .text,
+    ]
+    private static let activity: [String: Kind] = [
+        "content-state": .object, "timestamp": .integer, "event": .text, "stale-date": .integer,
+        "dismissal-date": .integer, "attributes-type": .text, "attributes": .object,
+        "relevance-score": .number,
+    ]
+    private static let android: [String: Kind] = [
         "notification": .object, "android": .object, "webpush": .object, "apns": .object,
-        "fcm_options": .object, "condition": .text, "collapse_key": .text,
-        "time_to_live": .integer, "restricted_package_name": .text, "dry_run": .flag,
-        // Huawei.
+        "fcm_options": .object, "collapse_key": .text, "time_to_live": .integer,
+        "restricted_package_name": .text, "dry_run": .flag,
+    ]
+    private static let huawei: [String: Kind] = [
         "huawei_notification": .object, "huawei_data": .text, "huawei_collapse_key": .integer,
         "huawei_ttl": .text, "bi_tag": .text, "fast_app_target": .integer,
     ]
 
+    private static let carried = [common, apple, activity, android, huawei].reduce(into: [:]) {
+        $0.merge($1) { one, _ in one }
+    }
+
+    /// Whether a field changes anything for a platform.
+    static func carries(_ name: String, platform: String) -> Bool {
+        let own =
+            switch platform {
+            case "ios": [common, apple, activity]
+            case "huawei": [common, huawei]
+            default: [common, apple, android]
+            }
+        return own.contains { $0[name] != nil }
+    }
+
     /// These have no counterpart here, and change nothing; the README says why.
-    static let ignored = [
+    private static let useless = [
         "api_key", "apns_id", "app_id", "app_secret", "delay_while_idle", "retry",
     ]
+
+    /// All that may be ignored: also those of another platform.
+    static let ignored =
+        useless + [apple, activity, android, huawei].flatMap { $0.keys }.sorted()
 
     /// Who receives it, and credentials: not part of the event.
     static let kept: Set = ["tokens", "to", "api_key", "app_id", "app_secret"]

@@ -62,7 +62,7 @@ final class Gorush: IngestPlugin, BuildPlugin {
                 continue
             }
             for reject in push.rejects { sink.reject(reject.reason.rawValue, reject.detail) }
-            countIgnored(element)
+            countIgnored(element, platform: push.platform)
             try sink.emit(push.event(app: config.app, receivedUnixMs: request.receivedUnixMs))
             status.add(push.tokens.count, push.platform)
             count += push.tokens.count
@@ -123,8 +123,8 @@ final class Gorush: IngestPlugin, BuildPlugin {
         return fault.error
     }
 
-    private func countIgnored(_ push: JSON) {
-        for (name, _) in push.members where Fields.carried[name] == nil {
+    private func countIgnored(_ push: JSON, platform: String) {
+        for (name, _) in push.members where !Fields.carries(name, platform: platform) {
             (ignored[name] ?? ignored["other"])?.add()
         }
     }

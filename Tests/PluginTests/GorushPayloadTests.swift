@@ -23,6 +23,55 @@ import Testing
         )
     }
 
+    @Test func `each example of gorush becomes the push that it describes`() async throws {
+        let examples = try JSONValue.parse(try PluginRig.fixture("Gorush/examples.json"))
+        guard case .array(let all) = examples else { return #expect(Bool(false)) }
+        for example in all {
+            let name = Comment(rawValue: example["example"]?.string ?? "")
+            guard case .object(var fields) = example["notification"] else { continue }
+            if example["notification"]?["to"] == nil {
+                fields.append(.init("tokens", .array([.string("0a")])))
+            }
+            let note = try await GorushTests.built(
+                JSONValue.object([.init("notifications", .array([.object(fields)]))]).text)
+            #expect(note.title == example.at("title") && note.body == example.at("body"), name)
+            #expect(note.badge.map { Int64($0) } == example["badge"]?.integer, name)
+            #expect(note.sound == example.at("sound"), name)
+            #expect(note.data == example["data"]?.text ?? "", name)
+            for family in ["apns", "fcm", "hms"] {
+                let made = note.overrides.first { $0.family == family }?.json
+                #expect(made == example[family]?.text, name)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #""platform":1,"push_type":"liveactivity","event":"start","content-state":{}"#,
+            "attributes-type"
+        ),
+        (
+            #""platform":1,"push_type":"liveactivity","event":"start","content-state":{},"attributes-type":"A","attributes":{}"#,
+            "needs an alert"
+        ),
+        (#""platform":1,"push_type":"liveactivity","event":"begin""#, "start, update or end"),
+        (#""platform":1,"push_type":"liveactivity","event":"update""#, "content-state"),
+        (#""platform":2,"message":"m","data":{"google.x":"1"}"#, "google.x"),
+    ])
+    func `a push that cannot be made is named in the answer`(
+        fields: String, words: String
+    ) async throws {
+        let rig = try await RoleRig("Gorush", config: "{}")
+        let result = await GorushTests.post(rig, GorushTests.one(fields))
+        #expect(result.events.isEmpty && result.answer?.status == 200)
+        let answer = try GorushTests.json(result)
+        #expect(answer["counts"]?.integer == 0)
+        let log = answer["logs"]?[0]
+        #expect(log?["type"]?.string == "failed-push")
+        #expect(log?["error"]?.string?.contains(words) == true)
+        #expect(await rig.end() == [])
+    }
+
     @Test(arguments: [
         (#""message":"m""#, "", "m"), (#""message":"m","title":"t""#, "t", "m"),
         (#""message":"m","alert":{"title":"a"}"#, "a", "m"),

@@ -167,7 +167,8 @@ import Testing
     func `an APNs topic selects the app`(topic: String, pushType: String, app: String) async throws
     {
         let rig = try await RoleRig("Gorush", config: #"{"app":"com.example.default"}"#)
-        let body = Self.one(#""platform":1,"topic":"\#(topic)","push_type":"\#(pushType)""#)
+        let body = Self.one(
+            #""platform":1,"topic":"\#(topic)","push_type":"\#(pushType)","event":"end""#)
         let event = try #require(await Self.post(rig, body).events.first)
         #expect(event.recipients[0].device.app == app)
         #expect(await rig.end() == [])
@@ -192,6 +193,13 @@ import Testing
         #expect(services.counts["fields_ignored_total"] == 3)
         _ = await Self.post(rig, try PluginRig.fixture("Gorush/simple.json"))
         #expect(services.counts["fields_ignored_total"] == 3)
+        // Fields of another platform.
+        _ = await Self.post(
+            rig, Self.one(#""platform":1,"message":"m","time_to_live":5,"huawei_ttl":"5s""#))
+        _ = await Self.post(
+            rig, Self.one(#""platform":2,"message":"m","event":"start","badge":1,"bi_tag":"x""#))
+        _ = await Self.post(rig, Self.one(#""platform":3,"message":"m","badge":1,"android":{}"#))
+        #expect(services.counts["fields_ignored_total"] == 9)
         #expect(await rig.end() == [])
     }
 
