@@ -52,9 +52,26 @@ extension QuietHours {
         guard isQuiet else { return nil }
         let left = (config.to - localMinute + Self.dayMinutes) % Self.dayMinutes
         let localEnd = ((nowMs + offset) / Self.minuteMs + Int64(left)) * Self.minuteMs
-        // The clocks may change meanwhile.
-        let end = localEnd - (self.offset(zone, localEnd - offset) ?? offset)
-        return max(end, nowMs + 1)
+        return max(instant(localEnd, zone, offset), nowMs + 1)
+    }
+
+    /// When a local time is in a zone. `offset`: that of now; the clocks may change meanwhile.
+    private func instant(_ localMs: Int64, _ zone: String, _ offset: Int64) -> Int64 {
+        let late = localMs - offset
+        let then = self.offset(zone, late) ?? offset
+        let early = localMs - then
+        guard early < late, self.offset(zone, early) != then else { return early }
+        // The clocks skip it: the change of the clocks is when it would be.
+        var (before, after) = (early / Self.minuteMs, late / Self.minuteMs)
+        while after - before > 1 {
+            let middle = (before + after) / 2
+            if self.offset(zone, middle * Self.minuteMs) == then {
+                after = middle
+            } else {
+                before = middle
+            }
+        }
+        return after * Self.minuteMs
     }
 
     private func offset(_ zone: String, _ unixMs: Int64) -> Int64? {

@@ -51,6 +51,26 @@ import Testing
         #expect(await rig.rig.end() == [])
     }
 
+    @Test(arguments: [
+        // The clocks skip 02:30 in New York: the quiet hours end when they change, at 03:00 EDT.
+        (to: "02:30", now: 1_772_942_400_000, end: 1_772_953_200_000),
+        (to: "02:00", now: 1_772_942_400_000, end: 1_772_953_200_000),
+        (to: "03:00", now: 1_772_942_400_000, end: 1_772_953_200_000),
+        (to: "03:30", now: 1_772_942_400_000, end: 1_772_955_000_000),
+        (to: "01:30", now: 1_772_942_400_000, end: 1_772_951_400_000),
+        // In November 01:30 comes twice: they end with the first one, and at 07:00 EST.
+        (to: "01:30", now: 1_793_498_400_000, end: 1_793_511_000_000),
+        (to: "07:00", now: 1_793_498_400_000, end: 1_793_534_400_000),
+    ])
+    func `an end that the clocks skip is the change of the clocks`(
+        to: String, now: UInt64, end: UInt64
+    ) async throws {
+        let rig = try await Rig(to: to)
+        let made = try rig.filter(now, ["America/New_York"])
+        #expect(made.parts.map(\.notBeforeUnixMs) == [end])
+        #expect(await rig.rig.end() == [])
+    }
+
     @Test func `each recipient has its own night`() async throws {
         let rig = try await Rig()
         // 23:30 in Vienna, 17:30 in New York, 07:30 in Tokyo.
