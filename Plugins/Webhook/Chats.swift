@@ -6,6 +6,7 @@ enum Chats {
     private static let slackMax = (heading: 300, body: 2_000, link: 500)
     /// Teams refuses a card over 28 KB.
     private static let teamsMax = 6_000
+    private static let teamsMarks = #"\*_~`[]"#
 
     /// An incoming webhook of Slack.
     static func slack(_ content: Content, to out: inout JSONWriter) {
@@ -64,7 +65,7 @@ enum Chats {
             where !text.isEmpty {
                 out.object { out in
                     out.member("type", "TextBlock")
-                    out.member("text", cut(text, teamsMax))
+                    out.member("text", markdown(text, teamsMarks, teamsMax))
                     if isHeading {
                         out.member("weight", "Bolder")
                         out.member("size", "Medium")
@@ -85,8 +86,19 @@ enum Chats {
         }
     }
 
-    private static func cut(_ text: String, _ count: Int) -> String {
-        text.count <= count ? text : "\(text.prefix(count - 1))…"
+    /// A text of which nothing is read as markdown: neither `marks`, nor what makes lists and headings at the start of a line. At most
+    /// `max` code units, all escapes whole.
+    static func markdown(_ text: String, _ marks: String, _ max: Int) -> String {
+        var (out, count, isLineStart) = ("", 0, true)
+        for character in text {
+            let isMark = marks.contains(character) || isLineStart && "-+#>".contains(character)
+            let piece = isMark ? "\\\(character)" : String(character)
+            count += piece.utf16.count
+            guard count < max else { return out + "…" }
+            out += piece
+            isLineStart = character.isNewline || isLineStart && character.isWhitespace
+        }
+        return out
     }
 
     /// Slack reads three characters as its own. No more than `max` are left, all escapes whole.

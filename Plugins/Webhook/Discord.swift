@@ -3,6 +3,7 @@ import SignalboxPluginKit
 extension Chats {
     /// Discord refuses an embed with longer texts, and counts escapes.
     private static let discordMax = (title: 256, description: 4_096)
+    private static let discordMarks = #"\*_~|`>#[]()<"#
 
     /// A webhook of a channel: one embed.
     static func discord(_ content: Content, to out: inout JSONWriter) {
@@ -18,10 +19,11 @@ extension Chats {
             out.key("embeds")
             out.array { out in
                 out.object { out in
-                    out.member("title", markdown(note.title, discordMax.title))
+                    out.member("title", markdown(note.title, discordMarks, discordMax.title))
                     out.member(
                         "description",
-                        markdown(lines.joined(separator: "\n"), discordMax.description))
+                        markdown(
+                            lines.joined(separator: "\n"), discordMarks, discordMax.description))
                     if isWeb(note.link) { out.member("url", note.link) }
                     if isWeb(note.imageURL) {
                         out.key("image")
@@ -34,18 +36,5 @@ extension Chats {
 
     private static func isWeb(_ link: String) -> Bool {
         (link.hasPrefix("https://") || link.hasPrefix("http://")) && link.utf8.count <= 2_048
-    }
-
-    /// A text whose characters Discord does not read as markdown; at most `max` code units, all escapes whole.
-    private static func markdown(_ text: String, _ max: Int) -> String {
-        var (out, count) = ("", 0)
-        for character in text {
-            let isMark = #"\*_~|`>#[]()<"#.contains(character)
-            let piece = isMark ? "\\\(character)" : String(character)
-            count += piece.utf16.count
-            guard count < max else { return out + "…" }
-            out += piece
-        }
-        return out
     }
 }

@@ -103,6 +103,16 @@ import Testing
         #expect(card?["body"]?[0]?["text"]?.string == "Order <5>")
         #expect(card?["body"]?[2]?["text"]?.string == "On its way \"today\" 📦")
         #expect(card?["actions"]?[0]?["url"]?.string == "https://shop.example.org/o/5")
+        let marked = try await Self.post(
+            rig,
+            SendRig.note {
+                $0.title = "[pay](https://evil.example) *now*"
+                $0.body = "# no heading\n - no list, a-b\n`c` \\d"
+            }
+        ).body["attachments"]?[0]?["content"]?["body"]
+        #expect(marked?[0]?["text"]?.string == #"\[pay\](https://evil.example) \*now\*"#)
+        #expect(
+            marked?[1]?["text"]?.string == "\\# no heading\n \\- no list, a-b\n\\`c\\` \\\\d")
         await rig.end()
     }
 
