@@ -8,6 +8,10 @@ enum Message {
         ("OriginalLink", "originalLink"), ("TrackingId", "trackingId"),
     ]
     private static let keys = ["link", "originalLink", "trackingId", "imageUrl"]
+    private static let shorten = """
+        {"places":["/title","/body"],\
+        "omit":["/imageUrl","/data/imageUrl","/originalLink","/data/originalLink"]}
+        """
 
     /// The payload that Customer Insights sends: on iOS an alert with a `data` object, on Android data
     /// alone.
@@ -44,9 +48,10 @@ enum Message {
                 }
             }
         }
-        // On Android the texts are in the data. Links and ids are never shortened.
+        // On Android the texts are in the data. Links and ids are never shortened; the picture, and where the link led before it was
+        // tracked, may be left out.
         note.overrides = [
-            ("fcm", patch.text), ("shorten", #"{"places":["/title","/body"]}"#),
+            ("fcm", patch.text), ("shorten", shorten),
         ]
         return note
     }

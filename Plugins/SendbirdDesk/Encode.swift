@@ -62,6 +62,7 @@ extension SendbirdDesk {
         var members = JSONWriter()
         members.object { writeDesk(data, kind: "event", to: &$0) }
         note.data = members.text
+        note.overrides = [("shorten", MessagePush.shorten)]
         try sink.emit(note, to: targets)
     }
 

@@ -2,10 +2,15 @@ package import SignalboxPluginKit
 
 /// A message as the push that Sendbird itself would send; shared by Chat and Desk.
 package struct MessagePush {
-    /// Texts that repeat the message; a sender may shorten them to meet its provider's limit.
-    private static let shorten = """
+    /// Texts that repeat the message, which a sender may shorten to meet its provider's limit, and what it may leave out, so that
+    /// the alert arrives whatever else a message has.
+    package static let shorten = """
         {"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations",\
-        "/sendbird/push_title","/sendbird/channel/name","/sendbird/sender/name","/message"]}
+        "/sendbird/push_title","/sendbird/channel/name","/sendbird/sender/name","/message"],\
+        "omit":["/sendbird/files/*/thumbnails","/sendbird/files/*","/desk/ticket/custom_fields/*",\
+        "/desk/ticket/related_channels/*","/sendbird/sender/metadata/*",\
+        "/sendbird/mentioned_users/*/profile_url","/sendbird/mentioned_users/profile_url",\
+        "/sendbird/sender/profile_url"]}
         """
 
     let data: JSON

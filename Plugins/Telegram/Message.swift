@@ -13,11 +13,11 @@ struct Message: Sendable {
     let tail: [UInt8]
 
     init(_ note: PushNotification, config: Config, host: Host) throws(RenderFault) {
-        let title = Self.cut(note.title, Self.unitsMax.heading)
-        let subtitle = Self.cut(note.subtitle, Self.unitsMax.heading)
+        let title = Self.cut(note.title, Self.unitsMax.heading, host)
+        let subtitle = Self.cut(note.subtitle, Self.unitsMax.heading, host)
         let heading = [title, subtitle].filter { !$0.isEmpty }
         let left = Self.unitsMax.whole - heading.reduce(0) { $0 + $1.utf16.count + 1 }
-        let text = (heading + [Self.cut(note.body, left)].filter { !$0.isEmpty })
+        let text = (heading + [Self.cut(note.body, left, host)].filter { !$0.isEmpty })
             .joined(separator: "\n")
         guard !note.isSilent, text.contains(where: { !$0.isWhitespace }) else {
             throw .nothingToShow
@@ -92,14 +92,8 @@ struct Message: Sendable {
     }
 
     /// At most so many code units, whole characters.
-    private static func cut(_ text: String, _ units: Int) -> String {
+    private static func cut(_ text: String, _ units: Int, _ host: Host) -> String {
         guard text.utf16.count > units else { return text }
-        var (out, left) = ("", units - 1)
-        for character in text {
-            left -= String(character).utf16.count
-            guard left >= 0 else { break }
-            out.append(character)
-        }
-        return out + "…"
+        return (try? host.fitted(text, to: units, isUTF16: true)) ?? ""
     }
 }

@@ -62,4 +62,22 @@ extension Host {
         guard status == SBX_OK else { throw PluginError(code: status, error: error) }
         return Array(out.raw)
     }
+
+    /// A text that is no JSON, cut to so many bytes, or UTF-16 code units, at the end of a visible character.
+    public func fitted(_ text: String, to max: Int, isUTF16: Bool = false) throws(PluginError)
+        -> String
+    {
+        guard let fit else { throw PluginError(.unsupported, "the host does not shorten payloads") }
+        let arena = Arena()
+        var request = sbx_fit_request()
+        request.struct_size = UInt32(MemoryLayout<sbx_fit_request>.size)
+        request.flags = SBX_FIT_PLAIN | (isUTF16 ? SBX_FIT_UTF16 : 0)
+        request.bytes_max = UInt64(clamping: max)
+        request.payload = arena.text(text)
+        var error = sbx_error.fresh
+        var out = sbx_str()
+        let status = fit.pointee.fit(raw, &request, &out, &error)
+        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
+        return String(decoding: out.raw, as: UTF8.self)
+    }
 }

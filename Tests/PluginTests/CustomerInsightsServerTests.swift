@@ -488,7 +488,8 @@ import Testing
         )
         #expect(
             note.overrides.first { $0.family == "shorten" }?.json
-                == #"{"places":["/title","/body"]}"#)
+                == #"{"places":["/title","/body"],"omit":["/imageUrl","/data/imageUrl","/originalLink","/data/originalLink"]}"#
+        )
         let wrong = await rig.handle(
             body.replacing("ci-api-token", with: "x"), path: "/in/ci/messages")
         #expect(wrong.fault?.kind == .auth)

@@ -45,7 +45,7 @@ import Testing
         let body = String(repeating: "안녕", count: 2_000)
         let fit = PayloadFit(bytesMax: 4_096, places: Self.alert)
         let made = fit.fitted(Self.payload(title: "제목", subtitle: "부제", body: body))
-        #expect(made?.shortened == [.body])
+        #expect(made?.shortened.fields == ["body"])
         #expect(alert(made?.payload, "title") == "제목")
         #expect(alert(made?.payload, "subtitle") == "부제")
         let cut = alert(made?.payload, "body")
@@ -58,7 +58,7 @@ import Testing
         let fit = PayloadFit(bytesMax: 1_000, places: Self.alert)
         let title = String(repeating: "word ", count: 20_000)
         let made = fit.fitted(Self.payload(title: title, body: "Please call."))
-        #expect(made?.shortened == [.title])
+        #expect(made?.shortened.fields == ["title"])
         #expect(alert(made?.payload, "body") == "Please call.")
         let cut = alert(made?.payload, "title")
         #expect(cut.hasSuffix("…") && !cut.hasSuffix(" …"))
@@ -115,6 +115,53 @@ import Testing
             $0 + $1.utf8.count + (data?[$1]?.string?.utf8.count ?? 0)
         }
         #expect(count <= 4_096 && count > 4_000, "\(count)")
+    }
+
+    @Test func `members go in their order, no more than needed, also in JSON inside of a text`() {
+        let photos = JSONValue.array(
+            (0..<10).map { number in
+                .object([
+                    .init("url", .string("photo-\(number)")),
+                    .init("thumbnail", .string(String(repeating: "t", count: 100))),
+                ])
+            })
+        let inner = JSONValue.object([
+            .init("id", .string(String(repeating: "i", count: 300))), .init("photos", photos),
+            .init("note", .string(String(repeating: "n", count: 400))),
+        ])
+        let payload = Self.payload(
+            body: String(repeating: "b", count: 600), [.init("data", .string(inner.text))])
+        func fitted(_ bytesMax: Int) -> (data: JSONValue, shortened: [String], body: Int)? {
+            let made = PayloadFit(
+                bytesMax: bytesMax, places: Self.alert,
+                omit: [
+                    ["data", "photos", "*", "thumbnail"], ["data", "photos", "*"],
+                    ["data", "missing"], ["data", "note"],
+                ]
+            ).fitted(payload)
+            guard let made, let data = try? JSONValue.parse(made.payload["data"]?.string ?? "")
+            else { return nil }
+            #expect(made.payload.text.utf8.count <= bytesMax)
+            return (data, made.shortened.fields, alert(made.payload, "body").utf8.count)
+        }
+        // A text is cut to a readable beginning first.
+        let whole = payload.text.utf8.count
+        let cut = fitted(whole - 300)
+        #expect(cut?.shortened == ["body"] && cut?.data.text == inner.text)
+        // Then thumbnails go, the last ones first.
+        let some = fitted(whole - 800)
+        #expect(some?.shortened == ["body", "other"])
+        #expect(some?.data["photos"]?[9]?["thumbnail"] == nil)
+        #expect(some?.data["photos"]?[0]?["thumbnail"] != nil)
+        #expect((some?.body ?? 0) >= 192)
+        // Then photos, from the last one.
+        let few = fitted(1_150)
+        #expect(few?.data["photos"]?[0]?["url"]?.string == "photo-0")
+        #expect(few?.data["photos"]?[9] == nil && few?.data["note"] != nil)
+        // At last the note, too; and then the text itself.
+        let least = fitted(600)
+        #expect(least?.data["note"] == nil && least?.data["photos"]?.text == "[]")
+        #expect(fitted(400) == nil)
     }
 
     @Test func `without any text it may still be too large`() {

@@ -76,8 +76,10 @@ typedef struct sbx_notification {
                                  * bundled senders have "apns", "fcm", "hms" and "smtp"; others name theirs as "family" at
                                  * the root of its config_schema. A sender reads its own key alone. Since 1.1,
                                  * two keys are reserved and name no family. "shorten": { "places": [...],
-                                 * "whole": [...] }, JSON pointers into `data` (or what a family's override makes of it):
-                                 * texts that may be shortened, and what of them stays whole. "localized": { "title":
+                                 * "whole": [...], "omit": [...] }, JSON pointers into `data` (or what a family's override
+                                 * makes of it): texts that may be shortened, what of them stays whole, and members that may
+                                 * be left out, the first ones first; a step "*" is each element or member, from the last to
+                                 * the first. "localized": { "title":
                                  * { "loc_key": "...", "loc_args": [...] } }, likewise subtitle and body: a text of the
                                  * app's resources in place of the field */
   size_t override_count;
@@ -113,10 +115,10 @@ typedef struct sbx_delivery {
 #define SBX_SCOPE_APP      1u  /* every delivery of this app: wrong topic, a project's quota */
 #define SBX_SCOPE_INSTANCE 2u  /* every delivery of this instance: credentials, provider down */
 #define SBX_OUTCOME_RECONNECT 1u  /* flag: take no further request to the connection that answered */
-typedef struct sbx_outcome {
-  uint32_t struct_size;
 #define SBX_OUTCOME_SUSPECT   2u  /* flag, with REJECTED: the provider blames the token, and may mean the content. The host
                                    * makes UNREGISTERED of it if the provider accepted no push to this token before. Since 1.1 */
+typedef struct sbx_outcome {
+  uint32_t struct_size;
   uint32_t kind;                 /* SBX_OUTCOME_*; 0 or unknown: misbehaviour, treated as RETRY */
   uint32_t scope, flags;
   uint64_t item;                 /* the id of the delivery or change */

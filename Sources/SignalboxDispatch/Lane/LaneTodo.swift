@@ -209,6 +209,10 @@ extension LaneEnding {
         }
         step.code = outcome.providerCode
         step.detail = outcome.detail
+        if !outcome.shortened.isEmpty {
+            let cut = "shortened or left out: \(outcome.shortened.fields.joined(separator: ", "))"
+            step.detail += step.detail.isEmpty ? cut : "; \(cut)"
+        }
         step.providerID = outcome.providerID
         return step
     }

@@ -6,7 +6,8 @@ package enum FitField: String {
     case body, data, subtitle, title
 }
 
-/// Fits a payload into a byte limit by shortening texts; everything else stays whole.
+/// Fits a payload into a byte limit by shortening texts, and by leaving members out that the builder can do without; everything
+/// else stays whole.
 package struct PayloadFit {
     /// The longest texts of these fields are cut first, down to a floor.
     private struct Step {
@@ -14,7 +15,8 @@ package struct PayloadFit {
         var floor: Int
     }
 
-    /// The start of every text is worth more than the whole of one.
+    /// The start of every text is worth more than the whole of one. After the first steps members are left out.
+    private static let readableSteps = 3
     private static let steps = [
         Step(fields: [.body, .data], floor: 192), Step(fields: [.subtitle], floor: 64),
         Step(fields: [.title], floor: 64), Step(fields: [.body, .data], floor: 0),
@@ -30,21 +32,52 @@ package struct PayloadFit {
     private let places: [(field: FitField, pointer: [String])]
     /// What stays whole, even inside one of `places`.
     private let whole: [[String]]
+    /// What may be left out, in order.
+    private let omit: [[String]]
 
     /// Sets the limit. Pointers are given as their steps.
     package init(
         bytesMax: Int, countsTexts: Bool = false, counted: [[String]] = [],
-        places: [(field: FitField, pointer: [String])], whole: [[String]] = []
+        places: [(field: FitField, pointer: [String])], whole: [[String]] = [],
+        omit: [[String]] = []
     ) {
         self.bytesMax = bytesMax
         self.countsTexts = countsTexts
         self.counted = counted
         self.places = places
         self.whole = whole
+        self.omit = omit
     }
 
-    /// The payload, shortened if necessary, and the fields that were shortened; nil if it cannot fit.
-    package func fitted(_ payload: JSONValue) -> (payload: JSONValue, shortened: Set<FitField>)? {
+    /// The payload, shortened if necessary, and what was shortened or left out; nil if it cannot fit.
+    package func fitted(_ payload: JSONValue) -> (payload: JSONValue, shortened: ShortenedTexts)? {
+        if size(of: payload) <= bytesMax { return (payload, []) }
+        if omit.isEmpty { return shortened(payload, Self.steps.count) }
+        if let made = shortened(payload, Self.readableSteps) { return made }
+        let leftOut = LeftOut(omit, in: payload)
+        // As few as leave room for the beginnings of all texts.
+        var (low, high) = (1, leftOut.members.count)
+        var best: (payload: JSONValue, shortened: ShortenedTexts)?
+        while low <= high {
+            let count = (low + high) / 2
+            let rest = leftOut.payload(payload, without: count)
+            if let made = shortened(rest, Self.readableSteps) {
+                best = (made.payload, made.shortened.union(leftOut.names(count)))
+                high = count - 1
+            } else {
+                low = count + 1
+            }
+        }
+        if let best { return best }
+        let count = leftOut.members.count
+        return shortened(leftOut.payload(payload, without: count), Self.steps.count)
+            .map { ($0.payload, $0.shortened.union(leftOut.names(count))) }
+    }
+
+    /// The payload with shorter texts, by the first steps alone; nil if it cannot fit.
+    private func shortened(
+        _ payload: JSONValue, _ stepCount: Int
+    ) -> (payload: JSONValue, shortened: ShortenedTexts)? {
         if size(of: payload) <= bytesMax { return (payload, []) }
         var tree = FitTree(payload)
         for place in places { tree.open(place.pointer, as: place.field) }
@@ -59,18 +92,21 @@ package struct PayloadFit {
         }
         let bare = tree.payload(zip(tree.leaves, isFree).map { $1 ? "" : $0.text })
         let room = bytesMax - size(of: bare)
-        guard room >= 0, let caps = caps(texts, tree.leaves, isFree, room: room) else { return nil }
+        guard room >= 0,
+            let caps = caps(texts, tree.leaves, isFree, room: room, Self.steps.prefix(stepCount))
+        else { return nil }
         let cut = zip(texts, caps).map { $0.cut(cap: $1) }
-        var shortened: Set<FitField> = []
+        var shortened: ShortenedTexts = []
         for (index, text) in cut.enumerated() where text != texts[index].text {
-            shortened.insert(tree.leaves[index].field)
+            shortened.formUnion(ShortenedTexts(field: tree.leaves[index].field.rawValue))
         }
         return (tree.payload(cut), shortened)
     }
 
     /// The most that each text may cost; nil if no choice fits.
     private func caps(
-        _ texts: [ShortenedText], _ leaves: [FitTree.Leaf], _ isFree: [Bool], room: Int
+        _ texts: [ShortenedText], _ leaves: [FitTree.Leaf], _ isFree: [Bool], room: Int,
+        _ steps: ArraySlice<Step>
     ) -> [Int]? {
         var caps = texts.map { _ in Int.max }
         func total(_ caps: [Int]) -> Int {
@@ -81,7 +117,7 @@ package struct PayloadFit {
                 isFree[$0] && step.fields.contains(leaves[$0].field) ? min(caps[$0], cap) : caps[$0]
             }
         }
-        for step in Self.steps {
+        for step in steps {
             guard total(capped(step, step.floor)) <= room else {
                 caps = capped(step, step.floor)
                 continue

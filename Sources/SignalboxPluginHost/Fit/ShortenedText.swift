@@ -11,7 +11,6 @@ struct ShortenedText {
     }
 
     private static let mark = "…"
-    private static let markCost = 3
     /// A family of four with skin tones has 41 bytes.
     private static let characterBytesMax = 64
 
@@ -19,10 +18,18 @@ struct ShortenedText {
     /// The cost of the whole text; counting stops above the limit.
     let cost: Int
     private var cuts: [Cut] = []
+    /// What the ellipsis costs.
+    private let markCost: Int
+
+    /// A text that is cut by itself, to so many bytes or UTF-16 code units.
+    static func cut(_ text: String, to max: Int, isUTF16: Bool) -> String {
+        ShortenedText(text, escapes: 0, bytesMax: max, isUTF16: isUTF16).cut(cap: max)
+    }
 
     /// `escapes` is how many times JSON escapes it; 0 for a text that counts raw.
-    init(_ text: String, escapes: Int, bytesMax: Int) {
+    init(_ text: String, escapes: Int, bytesMax: Int, isUTF16: Bool = false) {
         self.text = text
+        markCost = isUTF16 ? 1 : 3
         var bytes = 0
         var cost = 0
         for character in text {
@@ -32,13 +39,14 @@ struct ShortenedText {
                 for scalar in character.unicodeScalars {
                     let part = String(scalar)
                     bytes += part.utf8.count
-                    cost += Self.cost(of: part.utf8, escapes)
+                    cost += isUTF16 ? part.utf16.count : Self.cost(of: part.utf8, escapes)
                     cuts.append(Cut(bytes: bytes, cost: cost, isSpace: false))
                     if cost > bytesMax { break }
                 }
             } else {
                 bytes += character.utf8.count
-                cost += Self.cost(of: character.utf8, escapes)
+                cost +=
+                    isUTF16 ? character.utf16.count : Self.cost(of: character.utf8, escapes)
                 cuts.append(Cut(bytes: bytes, cost: cost, isSpace: isSpace))
             }
         }
@@ -48,21 +56,21 @@ struct ShortenedText {
     /// The cost of the text when it is cut to at most `cap`.
     func cost(cap: Int) -> Int {
         if cost <= cap { return cost }
-        guard cap >= Self.markCost else { return 0 }
-        return (lastCut(cap)?.cost ?? 0) + Self.markCost
+        guard cap >= markCost else { return 0 }
+        return (lastCut(cap)?.cost ?? 0) + markCost
     }
 
     /// The text, cut to a cost of at most `cap`.
     func cut(cap: Int) -> String {
         if cost <= cap { return text }
-        guard cap >= Self.markCost else { return "" }
+        guard cap >= markCost else { return "" }
         let kept = lastCut(cap)?.bytes ?? 0
         return String(decoding: text.utf8.prefix(kept), as: UTF8.self) + Self.mark
     }
 
     /// The last cut that leaves room for the ellipsis and does not follow a space.
     private func lastCut(_ cap: Int) -> Cut? {
-        let room = cap - Self.markCost
+        let room = cap - markCost
         var (low, high) = (0, cuts.count)
         while low < high {
             let middle = (low + high) / 2

@@ -20,11 +20,10 @@ enum FitService {
             guard let request = read else { return SBX_E_INVALID }
             do throws(PluginFault) {
                 let made = try FitService.fit(request)
-                for field in made.shortened.sorted(by: { $0.rawValue < $1.rawValue }) {
-                    context.services.shortened(instance: context.name, field: field.rawValue)
+                for field in made.shortened.fields {
+                    context.services.shortened(instance: context.name, field: field)
                 }
-                let fields = made.shortened.map { ShortenedTexts(field: $0.rawValue) }
-                scope.noteFit(fields.reduce([]) { $0.union($1) })
+                scope.noteFit(made.shortened)
                 out.pointee = scope.arena.bytes(made.payload)
                 return SBX_OK
             } catch let fault {
@@ -37,12 +36,13 @@ enum FitService {
 
     private static func fit(
         _ request: sbx_fit_request
-    ) throws(PluginFault) -> (payload: [UInt8], shortened: Set<FitField>) {
+    ) throws(PluginFault) -> (payload: [UInt8], shortened: ShortenedTexts) {
+        if request.flags & SBX_FIT_PLAIN != 0 { return cut(request) }
         guard let payload = try? JSONValue.parse(Array(request.payload.raw)),
             case .object = payload
         else { throw PluginFault(.invalid, "the payload is not a JSON object") }
         let bytesMax = Int(clamping: request.bytes_max)
-        let (named, whole) = try builderPlaces(request)
+        let (named, whole, omit) = try builderPlaces(request)
         let places = KeyValues.copy(request.places, request.place_count).map {
             (field: FitField(rawValue: $0.key) ?? .data, pointer: steps($0.value))
         }
@@ -51,7 +51,7 @@ enum FitService {
         }
         let fit = PayloadFit(
             bytesMax: bytesMax, countsTexts: request.flags & SBX_FIT_TEXTS != 0, counted: counted,
-            places: places + named.map { (.data, $0) }, whole: whole)
+            places: places + named.map { (.data, $0) }, whole: whole, omit: omit)
         guard let made = fit.fitted(payload) else {
             throw PluginFault(
                 .tooLarge,
@@ -63,11 +63,20 @@ enum FitService {
         return (bytes, made.shortened)
     }
 
+    /// A text that is no JSON.
+    private static func cut(_ request: sbx_fit_request) -> ([UInt8], ShortenedTexts) {
+        let text = request.payload.text
+        let made = ShortenedText.cut(
+            text, to: Int(clamping: request.bytes_max),
+            isUTF16: request.flags & SBX_FIT_UTF16 != 0)
+        return (Array(made.utf8), made == text ? [] : ShortenedTexts(field: "body"))
+    }
+
     /// The places named by the notification's override `shorten`, as places in the payload.
     private static func builderPlaces(
         _ request: sbx_fit_request
-    ) throws(PluginFault) -> (places: [[String]], whole: [[String]]) {
-        guard !request.shorten.isEmpty else { return ([], []) }
+    ) throws(PluginFault) -> (places: [[String]], whole: [[String]], omit: [[String]]) {
+        guard !request.shorten.isEmpty else { return ([], [], []) }
         guard let given = try? JSONValue.parse(Array(request.shorten.raw)) else {
             throw PluginFault(.invalid, "the override \"shorten\" is not JSON")
         }
@@ -76,7 +85,7 @@ enum FitService {
             guard case .array(let items) = given[key] else { return [] }
             return items.compactMap { $0.string.map { base + steps($0) } }
         }
-        return (pointers("places"), pointers("whole"))
+        return (pointers("places"), pointers("whole"), pointers("omit"))
     }
 
     /// The steps of an RFC 6901 pointer.

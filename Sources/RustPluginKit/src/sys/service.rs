@@ -17,6 +17,8 @@ constants! {
     SBX_SVC_CRYPTO: &str = "sbx.crypto/1";
     SBX_SVC_ENDPOINT_HOST: &str = "sbx.endpoint-host/1";
     SBX_FIT_TEXTS: u32 = 1;
+    SBX_FIT_PLAIN: u32 = 2;
+    SBX_FIT_UTF16: u32 = 4;
     SBX_SVC_FIT: &str = "sbx.fit/1";
     SBX_JSON_NULL: u32 = 0;
     SBX_JSON_BOOLEAN: u32 = 1;
