@@ -184,10 +184,11 @@ enum DeadTables {
             try db.cachedStatement(
                 sql: """
                     INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,
-                      stable, badge, device)
+                      stable, badge, device, shown_key, badge_key, accepted, stale)
                     SELECT d.id, l.id, d.rank, 0, 0, 1,
                       CASE d.deadline WHEN 0 THEN 0 ELSE ? + d.deadline - d.received END, ?, d.route,
-                      d.stable, d.badge, d.device
+                      d.stable, d.badge, d.device, d.shown_key, d.badge_key,
+                      CASE d.accepted WHEN 0 THEN d.received ELSE d.accepted END, d.stale
                     FROM dead d JOIN lane l ON l.sender = d.sender AND l.app = d.app AND l.kind = d.kind
                     WHERE d.id = ?
                     """

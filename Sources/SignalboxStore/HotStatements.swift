@@ -1,4 +1,5 @@
 internal import GRDB
+internal import SignalboxCore
 
 /// Statements that run for every delivery, prepared once for their connection, and bound and stepped without anything between them
 /// and SQLite: looking one up by its text, or boxing its arguments, would cost as much as running it.
@@ -18,6 +19,7 @@ final class HotStatements {
         case insertHistory, trimHistory
         case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
         case countBadge, setBadge
+        case staleShown, staleBadge, staleDeadShown, staleDeadBadge
 
         var sql: String {
             switch self {
@@ -27,7 +29,8 @@ final class HotStatements {
             case .insertDelivery:
                 """
                 INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,
-                  stable, badge, device) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                  stable, badge, device, shown_key, badge_key, accepted)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
             case .insertPayload:
                 """
@@ -47,7 +50,7 @@ final class HotStatements {
             case .removeSeenKeys: "DELETE FROM seen_key WHERE key > ? AND key <= ? AND until <= ?"
             case .lease:
                 """
-                SELECT id, attempt, deadline, payload, route, stable, badge, device, free
+                SELECT id, attempt, deadline, payload, route, stable, badge, device, free, stale, accepted
                 FROM delivery WHERE lane = ? AND rank = ? AND due <= ? AND leased = 0
                 ORDER BY due, id LIMIT ?
                 """
@@ -56,7 +59,8 @@ final class HotStatements {
                 // is not due waits for its time.
                 """
                 SELECT * FROM (
-                  SELECT id, attempt, deadline, payload, route, stable, badge, device, free, due
+                  SELECT id, attempt, deadline, payload, route, stable, badge, device, free, stale,
+                    accepted, due
                   FROM delivery WHERE lane = ? AND rank = ? AND leased = 0
                     AND (due <= ? OR attempt > 1 OR free > 0)
                   ORDER BY due, id LIMIT 100)
@@ -107,6 +111,10 @@ final class HotStatements {
                   SELECT id FROM (SELECT id, at FROM history ORDER BY id LIMIT ?)
                   WHERE id <= ? OR at < ?)
                 """
+            case .staleShown: StaleTables.mark("delivery", "shown_key", .shown)
+            case .staleBadge: StaleTables.mark("delivery", "badge_key", .badge)
+            case .staleDeadShown: StaleTables.mark("dead", "shown_key", .shown)
+            case .staleDeadBadge: StaleTables.mark("dead", "badge_key", .badge)
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
             case .countBadge:
                 "\(BadgeSQL.change) min(number + ?3, \(Int32.max)) RETURNING number"

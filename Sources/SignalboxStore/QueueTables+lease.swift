@@ -65,6 +65,7 @@ extension QueueTables {
         rows.bind(now)
         rows.bind(Int64(room))
         var found: [Delivery] = []
+        var stale: [UInt64: Staleness] = [:]
         var damaged: [Int64] = []
         while try rows.step() {
             let payload = rows.integer(3)
@@ -76,11 +77,14 @@ extension QueueTables {
                 continue
             }
             found.append(delivery)
+            let marks = Staleness(stored: rows.integer(9))
+            if !marks.isEmpty { stale[delivery.id] = marks }
         }
         if found.count + damaged.count == room {
             out.hasMore = true
-            _ = found.popLast()
+            if let last = found.popLast() { stale[last.id] = nil }
         }
+        out.stale.merge(stale) { $1 }
         for delivery in found where isMarked { try mark(delivery, until: until, db) }
         for id in damaged where isMarked { try bury(damaged: id, UInt64(clamping: now), db) }
         out.deliveries += found
@@ -256,7 +260,7 @@ extension QueueTables {
         _ row: HotStatement, _ lane: LaneKey, _ content: Payload
     ) -> Delivery? {
         guard let device = RowCodec.device(row, 7, app: lane.app) else { return nil }
-        return Delivery(
+        var delivery = Delivery(
             kind: lane.kind, id: UInt64(clamping: row.integer(0)), eventID: content.event,
             source: content.source,
             subject: content.subject, route: row.text(4), sender: lane.sender,
@@ -265,5 +269,7 @@ extension QueueTables {
             badge: row.isNull(6) ? nil : Int32(clamping: row.integer(6)),
             deadlineUnixMs: UInt64(clamping: row.integer(2)), content: content.note,
             device: device)
+        delivery.setAccepted(UInt64(clamping: row.integer(10)))
+        return delivery
     }
 }

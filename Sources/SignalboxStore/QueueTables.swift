@@ -16,6 +16,7 @@ struct QueueTables {
     let hot = HotStatements()
     var leases = LeaseBook()
     var blocks = BlockTables()
+    var stale = StaleTables()
     private var seen = SeenKeys()
     var outcomes = OutcomeTables()
     var history = HistoryTables()
@@ -46,6 +47,7 @@ struct QueueTables {
         try seen.start(hot, db)
         try outcomes.start(db)
         try history.start(db)
+        stale.start(db)
         try Self.forgetEmptyLanes(db)
         for row in try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane") {
             laneIDs[LaneKey(row)] = row[3]
@@ -260,6 +262,11 @@ struct QueueTables {
         insert.bind(delivery.stableID)
         insert.bind(delivery.badge.map { Int64($0) })
         insert.bind(blob: RowCodec.bytes(delivery.device))
+        let own = delivery.supersession
+        insert.bind(own?.shown)
+        insert.bind(own?.badge)
+        insert.bind(Int64(clamping: delivery.acceptedUnixMs))
+        stale.note(own)
         try insert.run()
     }
 
@@ -312,10 +319,12 @@ struct QueueTables {
         var ejection = Ejection()
         var released: [Int64: Int64] = [:]
         var out = Settled()
+        var accepted: [Supersession] = []
         for end in ends {
             let id = Int64(clamping: end.id)
             switch end {
-            case .delivered:
+            case .delivered(_, let supersedes):
+                if let supersedes { accepted.append(supersedes) }
                 if blocks.settle(end.id) {
                     out.gone += 1
                     continue
@@ -369,6 +378,8 @@ struct QueueTables {
             }
         }
         for (payload, count) in released { try release(payload, count, db) }
+        // Last, since what they overtook may get its row here.
+        if !isShortOfRoom { try stale.mark(accepted, hot, db) }
         return out
     }
 
@@ -464,11 +475,12 @@ struct QueueTables {
         let copy = try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO dead (id, at, reason, sender, app, kind, route, event, source, type,
-                  subject, key, received, rank, deadline, stable, badge, note, device)
+                  subject, key, received, rank, deadline, stable, badge, note, device, shown_key, badge_key,
+                  accepted, stale)
                 SELECT d.id, ?, ?, l.sender, l.app, l.kind, d.route, coalesce(p.event, 0),
                   coalesce(p.source, ''), coalesce(p.type, ''), coalesce(p.subject, ''),
                   coalesce(p.key, ''), coalesce(p.received, 0), d.rank, d.deadline, d.stable,
-                  d.badge, coalesce(p.note, ''), d.device
+                  d.badge, coalesce(p.note, ''), d.device, d.shown_key, d.badge_key, d.accepted, d.stale
                 FROM delivery d JOIN lane l ON l.id = d.lane
                   LEFT JOIN payload p ON p.id = d.payload
                 WHERE d.id = ?

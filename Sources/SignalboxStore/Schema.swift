@@ -150,6 +150,7 @@ enum Schema {
             // The oldest dead letters go first.
             try db.execute(sql: "CREATE INDEX dead_at ON dead (at)")
         }
+        migrator.registerMigration("stale") { db in try db.execute(sql: StaleTables.schema) }
         return migrator
     }
 }

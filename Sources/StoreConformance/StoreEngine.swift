@@ -113,7 +113,8 @@ public struct StoreFinding: Error, Sendable, CustomStringConvertible {
 public enum StoreConformance {
     /// All rules.
     public static let rules: [StoreRule] =
-        queueRules + retryRules + leaseRules + sharedRules + deadRules + registryRules + outboxRules
+        queueRules + retryRules + staleRules + leaseRules + sharedRules + deadRules + registryRules
+        + outboxRules
         + streamRules + historyRules + peopleRules + valueRules + copyRules + failureRules
         + modelRules
 

@@ -210,7 +210,7 @@ import Testing
         let (sent, todo) = rig.run()
         #expect(sent == [2])
         #expect(todo.endings.map(\.outcome.reason) == ["taken_back"])
-        #expect(todo.kinds == [1: .delivered])
+        #expect(todo.kinds == [1: .superseded(reason: "taken_back")])
     }
 }
 

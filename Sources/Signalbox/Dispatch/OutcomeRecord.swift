@@ -108,6 +108,7 @@ final class OutcomeRecord: LaneLedger {
                 if delivery.isDryRun { deviceReports.tried(delivery, reason: reason) }
                 failed(ending, reason, wasSent: wasSent, &tally)
             case .cancelled: cancelled(ending, &tally)
+            case .superseded(let reason): superseded(ending, reason, &tally)
             case .released, .aside: break
             }
         }
@@ -154,6 +155,22 @@ final class OutcomeRecord: LaneLedger {
         }
         onOutcome?(DeliveryOutcome(.failed, delivery, reason: reason, code: 0))
         logger.info("delivery cancelled", metadata: fields(delivery, reason))
+    }
+
+    /// Nobody misses it: what it would have shown is there in a newer form, or was withdrawn.
+    private func superseded(
+        _ ending: LaneEnding, _ reason: String, _ tally: inout OutcomeTally
+    ) {
+        let delivery = ending.delivery
+        add(delivery, "superseded", reason, to: &tally)
+        if stream.isOn {
+            tally.note(
+                .superseded, of: delivery, reason: reason,
+                attempts: delivery.attempt - min(1, delivery.attempt), unixMs: ending.unixMs,
+                stream)
+        }
+        onOutcome?(DeliveryOutcome(.delivered, delivery, reason: reason, code: 0))
+        logger.info("delivery superseded", metadata: fields(delivery, reason))
     }
 
     private func retried(

@@ -39,7 +39,7 @@ struct LaneSeries: Sendable {
             // A dead token is no fault of anyone.
             let isGone = ending.outcome.kind == .unregistered
             observe(isGone ? gone : failed, ending.delivery, ending.unixMs, ending.pausedMs)
-        case .retry, .released, .aside, .cancelled: break
+        case .retry, .released, .aside, .cancelled, .superseded: break
         }
     }
 
@@ -48,7 +48,7 @@ struct LaneSeries: Sendable {
         case .delivered: attempts.delivered.add()
         case .retry: attempts.retried.add()
         case .failed: attempts.failed.add()
-        case .released, .aside, .cancelled: break
+        case .released, .aside, .cancelled, .superseded: break
         }
     }
 

@@ -96,7 +96,7 @@ final class SpanBook: Sendable {
                 guard let attempt = state.attempts.remove(ending.delivery.id) else { return nil }
                 switch ending.kind {
                 case .released, .aside, .cancelled, .failed(_, wasSent: false): return nil
-                case .delivered, .retry, .failed(_, wasSent: true):
+                case .delivered, .retry, .superseded, .failed(_, wasSent: true):
                     return Self.span(ending, attempt, nowNs)
                 }
             }

@@ -70,7 +70,7 @@ extension Trace.Entry {
         return .object(members)
     }
 
-    /// `skipped`, `waiting`, `delivered`, `dead` or `cancelled`; nothing for a duplicate.
+    /// `skipped`, `waiting`, `delivered`, `dead`, `cancelled` or `superseded`; nothing for a duplicate.
     private func state(_ target: HistoryTarget, _ own: [Trace.Step]) -> String {
         if event.isDuplicate { return "" }
         if target.delivery == 0 { return "skipped" }
@@ -78,6 +78,7 @@ extension Trace.Entry {
         case .delivered, .opened: "delivered"
         case .failed: "dead"
         case .cancelled: "cancelled"
+        case .superseded: "superseded"
         case .retried, .takenOver, nil: "waiting"
         }
     }

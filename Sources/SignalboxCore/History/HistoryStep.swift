@@ -14,6 +14,8 @@ public struct HistoryStep: Sendable, Hashable {
         case takenOver = 5
         /// An operator cancelled it.
         case cancelled = 6
+        /// It was not sent again, since a newer one was accepted.
+        case superseded = 7
 
         /// `delivered`, `taken_over`, ...
         public var name: String { self == .takenOver ? "taken_over" : "\(self)" }

@@ -70,6 +70,14 @@ public struct Delivery: Sendable {
         get { box.fields.deadlineUnixMs }
         set { box = box.with(\.deadlineUnixMs, newValue) }
     }
+    /// When its event was accepted, in Unix milliseconds: of a replay, in its first life.
+    public var acceptedUnixMs: UInt64 {
+        get {
+            let own = box.fields.acceptedUnixMs
+            return own == 0 ? box.fields.content.receivedUnixMs : own
+        }
+        set { box = box.with(\.acceptedUnixMs, newValue) }
+    }
     /// The content, shared by all deliveries that have the same.
     public var content: SharedNotification {
         get { box.fields.content }
@@ -95,7 +103,8 @@ public struct Delivery: Sendable {
                 route: route,
                 sender: sender, stableID: stableID, attempt: attempt, freeAttempts: freeAttempts,
                 badge: badge,
-                deadlineUnixMs: deadlineUnixMs, content: content, device: device))
+                deadlineUnixMs: deadlineUnixMs, acceptedUnixMs: 0, content: content, device: device)
+        )
     }
 
     private struct Fields: Sendable {
@@ -111,6 +120,7 @@ public struct Delivery: Sendable {
         var freeAttempts: UInt32
         var badge: Int32?
         var deadlineUnixMs: UInt64
+        var acceptedUnixMs: UInt64
         var content: SharedNotification
         var device: Device
     }

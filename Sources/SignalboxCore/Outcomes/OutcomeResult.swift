@@ -18,10 +18,12 @@ public enum OutcomeResult: UInt8, Sendable, Hashable, CaseIterable {
     case deviceUnregistered = 8
     /// A provider called a device's token dead, so it was removed.
     case deviceDead = 9
+    /// It was not sent, or not again: the provider accepted a newer one with its collapse key, or it was withdrawn.
+    case superseded = 10
 
     /// What a receiver gets that names none.
     public static let usual: Set<OutcomeResult> = [
-        .delivered, .dead, .expired, .opened, .cancelled,
+        .delivered, .dead, .expired, .opened, .cancelled, .superseded,
     ]
 
     /// The result that tells of a change of a device; nil: none does.
@@ -43,7 +45,8 @@ public enum OutcomeResult: UInt8, Sendable, Hashable, CaseIterable {
         case .deviceRegistered: "device_registered"
         case .deviceUnregistered: "device_unregistered"
         case .deviceDead: "device_dead"
-        case .delivered, .dead, .expired, .opened, .cancelled, .retried: "\(self)"
+        case .delivered, .dead, .expired, .opened, .cancelled, .retried, .superseded:
+            "\(self)"
         }
     }
 

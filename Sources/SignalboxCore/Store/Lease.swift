@@ -46,6 +46,8 @@ public struct StoreLease: Sendable {
     /// Of these deliveries, those whose device has left its user meanwhile: they are ended instead of sent. A store leaves
     /// it empty; the gateway asks its registry.
     public var departed: Set<UInt64> = []
+    /// Of these deliveries, those that a newer one has made obsolete, which its provider accepted meanwhile.
+    public var stale: [UInt64: Staleness] = [:]
 
     /// An empty value.
     public init(token: LeaseToken) { self.token = token }
@@ -53,8 +55,9 @@ public struct StoreLease: Sendable {
 
 /// How a lease ends.
 public enum LeaseEnd: Sendable {
-    /// The delivery is done.
-    case delivered(UInt64)
+    /// The delivery is done. Older ones that its provider's acceptance made obsolete, and that wait for another attempt or are
+    /// dead letters, are marked as stale.
+    case delivered(UInt64, Supersession? = nil)
     /// Retry in `afterMs` milliseconds, after this attempt; with `isFree` the attempt does not count.
     case retry(UInt64, afterMs: UInt64, Attempt, isFree: Bool)
     /// It failed permanently; kept as a dead letter.
@@ -65,7 +68,8 @@ public enum LeaseEnd: Sendable {
     /// The delivery.
     public var id: UInt64 {
         switch self {
-        case .delivered(let id), .retry(let id, _, _, _), .dead(let id, _, _), .released(let id):
+        case .delivered(let id, _), .retry(let id, _, _, _), .dead(let id, _, _),
+            .released(let id):
             id
         }
     }

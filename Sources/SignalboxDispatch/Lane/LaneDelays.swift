@@ -36,16 +36,17 @@ extension LaneState {
     /// How a delivery leaves the lane. If it ends late, it says how long it was held, and why.
     func ended(
         _ delivery: Delivery, _ kind: LaneEnding.Kind, _ outcome: Outcome, _ now: LaneTime,
-        wasInMemory: Bool = true
+        wasInMemory: Bool = true, supersedes: Supersession? = nil
     ) -> LaneEnding {
         var ending = LaneEnding(
-            delivery, kind, outcome, unixMs: now.unixMs, wasInMemory: wasInMemory)
+            delivery, kind, outcome, unixMs: now.unixMs, wasInMemory: wasInMemory,
+            supersedes: supersedes)
         let received = delivery.content.receivedUnixMs
         // Nearly all end here.
         guard received > 0, received + Self.lateMs <= now.unixMs else { return ending }
         switch kind {
         case .delivered, .failed: explain(&ending, receivedUnixMs: received, now)
-        case .retry, .released, .aside, .cancelled: break
+        case .retry, .released, .aside, .cancelled, .superseded: break
         }
         return ending
     }

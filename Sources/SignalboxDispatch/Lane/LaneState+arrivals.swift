@@ -98,9 +98,12 @@ extension LaneState {
             todo.returned = back(lease.deliveries, lease.token, disk.askedMs)
             return todo
         }
-        let lent =
+        var lent =
             ended.isEmpty
             ? lease.deliveries : lease.deliveries.filter { !ended.contains($0.id) }
+        if !lease.stale.isEmpty {
+            lent = lent.map { $0.without(lease.stale[$0.id] ?? []) ?? $0 }
+        }
         let before = window.count
         take(lent, under: lease.token, askedMs: disk.askedMs, into: &todo)
         if window.count < before + lent.count {
@@ -109,6 +112,7 @@ extension LaneState {
                 lent.filter { window.isSettling($0.id) }, lease.token, disk.askedMs)
         }
         if !lease.departed.isEmpty { endDeparted(lent, lease.departed, now, into: &todo) }
+        if !lease.stale.isEmpty { endSuperseded(lent, lease.stale, now, into: &todo) }
         if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueInMs == nil {
             forgetHold(now, into: &todo)
         }

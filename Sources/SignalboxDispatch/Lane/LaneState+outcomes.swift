@@ -30,9 +30,12 @@ extension LaneState {
             share.ended(1)
             health.take(
                 outcome, isFirst: delivery.attempt == 1, nowMs: now.steadyMs, random: random())
-            let kind = decide(outcome, delivery, now, random, policy, into: &todo)
+            let kind =
+                supersededKind(outcome, delivery, now)
+                ?? decide(outcome, delivery, now, random, policy, into: &todo)
             note(outcome, of: delivery, kind)
-            todo.endings.append(ended(delivery, kind, outcome, now))
+            let supersedes = kind == .delivered ? noteAccepted(delivery, now) : nil
+            todo.endings.append(ended(delivery, kind, outcome, now, supersedes: supersedes))
         }
         // Before the breaker gives back what is ready.
         if !moved.isEmpty { window.restore(moved) }
@@ -51,7 +54,7 @@ extension LaneState {
 
     /// Whether a delivery left its connection unsent, with nothing else wrong: it goes first to the next one,
     /// costs no attempt, and need not see the disk.
-    private func isUnsent(_ outcome: Outcome) -> Bool {
+    func isUnsent(_ outcome: Outcome) -> Bool {
         outcome.kind == .retry && outcome.reason == TransportFault.withdrawn.rawValue
     }
 
@@ -120,8 +123,11 @@ extension LaneState {
             let isHere =
                 window.settle(outcome.item) != nil || window.withdraw(outcome.item)
             if !isHere { noteEnded(outcome.item) }
+            let supersedes = noteAccepted(delivery, now)
             todo.endings.append(
-                ended(delivery, .delivered, outcome, now, wasInMemory: isHere))
+                ended(
+                    delivery, .delivered, outcome, now, wasInMemory: isHere,
+                    supersedes: supersedes))
             let after = health.breaker.cause
             if before != after { turned(from: before, to: after, outcome, now, into: &todo) }
         }

@@ -104,16 +104,7 @@ extension LaneState {
                     delivery, .failed(reason: "expired", wasSent: false),
                     Outcome(item: delivery.id, kind: .rejected, reason: "expired"), now))
         }
-        for delivery in withdrawals.takeCovered(from: &turn.batch, nowUnixMs: now.unixMs) {
-            // Nobody is to see it, and nothing has failed.
-            _ = window.settle(delivery.id)
-            overdue[delivery.id] = nil
-            turn.todo.endings.append(
-                LaneEnding(
-                    delivery, .delivered,
-                    Outcome(item: delivery.id, kind: .delivered, reason: "taken_back"),
-                    unixMs: now.unixMs))
-        }
+        endSuperseded(in: &turn.batch, now, into: &turn.todo)
         if isProbe, let first = turn.batch.first { health.probe(first.id, nowMs: now.steadyMs) }
     }
 

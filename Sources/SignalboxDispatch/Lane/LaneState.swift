@@ -71,7 +71,7 @@ public struct LaneState: Sendable {
     let rules: LaneRules
     var window: LaneWindow
     var health: LaneHealth
-    var withdrawals = Withdrawals()
+    var newest = NewestAccepted()
     /// Outlives the lane, if it ends for want of work.
     var doubt = DeathDoubt()
     /// When and why its deliveries had to wait.

@@ -99,6 +99,8 @@ public struct LaneEnding: Sendable {
         case aside(untilUnixMs: UInt64)
         /// It must not be sent any more: it is over, and no dead letter.
         case cancelled
+        /// It must not be sent, or not again, since a newer one was accepted or withdraws it: it is over, and no dead letter.
+        case superseded(reason: String)
         /// It is over, for this reason; `wasSent`: the attempt that it is at went out.
         case failed(reason: String, wasSent: Bool)
     }
@@ -115,23 +117,27 @@ public struct LaneEnding: Sendable {
     public let wasInMemory: Bool
     /// How long operators had paused it, in milliseconds.
     public internal(set) var pausedMs: UInt64 = 0
+    /// What it makes obsolete, if it was accepted.
+    public let supersedes: Supersession?
 
     /// Makes one.
     public init(
         _ delivery: Delivery, _ kind: Kind, _ outcome: Outcome, unixMs: UInt64,
-        wasInMemory: Bool = true
+        wasInMemory: Bool = true, supersedes: Supersession? = nil
     ) {
         self.delivery = delivery
         self.kind = kind
         self.outcome = outcome
         self.unixMs = unixMs
         self.wasInMemory = wasInMemory
+        self.supersedes = supersedes
     }
 
     /// What the store is told.
     public var end: LeaseEnd {
         switch kind {
-        case .delivered, .cancelled: .delivered(delivery.id)
+        case .delivered: .delivered(delivery.id, supersedes)
+        case .cancelled, .superseded: .delivered(delivery.id)
         case .released: .released(delivery.id)
         case .retry(let at, let isFree):
             .retry(
@@ -190,6 +196,10 @@ extension LaneEnding {
             step = HistoryStep(
                 .cancelled, eventID: delivery.eventID, delivery: delivery.id, unixMs: unixMs)
             step.reason = outcome.reason
+        case .superseded(let reason):
+            step = HistoryStep(
+                .superseded, eventID: delivery.eventID, delivery: delivery.id, unixMs: unixMs)
+            step.reason = reason
         case .delivered:
             step = HistoryStep(
                 .delivered, eventID: delivery.eventID, delivery: delivery.id, unixMs: unixMs)

@@ -183,7 +183,7 @@ extension PostgresContents {
     private func dead(after: String) throws(PostgresFault) -> StorePage {
         let max = 500
         let rows = try rows(
-            "id, 1::bigint, 0::bigint, deadline, received, body, lane, attempts::text, at, reason, stable, route",
+            "id, 1::bigint, 0::bigint, deadline, received, body, lane, attempts::text, at, reason, stable, route, stale",
             from: "dead", key: [("id", "bigint")], max: max, after: after)
         return page(rows, max: max, after: after) { row in
             let lane = lanes.keys[rows.number(row, 7)] ?? LaneKey(sender: "", app: "")
@@ -203,7 +203,8 @@ extension PostgresContents {
                     attempts: DeadTables.attempts(rows.text(row, 8)),
                     death: .init(
                         rows.text(row, 10), unixMs: UInt64(clamping: rows.number(row, 9)),
-                        isDamaged: found == nil)))
+                        isDamaged: found == nil),
+                    stale: Staleness(stored: rows.number(row, 13))))
         }
     }
 
@@ -239,7 +240,7 @@ extension PostgresContents {
 
     private func singles(after: String) throws(PostgresFault) -> StorePage {
         let rows = try rows(
-            "id, attempt, free, deadline, received, body, lane, attempts::text, due, owner",
+            "id, attempt, free, deadline, received, body, lane, attempts::text, due, owner, stale",
             from: "delivery", key: Self.order, after: after)
         var page = StorePage(after: after)
         for row in 0..<rows.count {
@@ -256,7 +257,8 @@ extension PostgresContents {
                     StoredDelivery(
                         delivery, receivedUnixMs: UInt64(clamping: rows.number(row, 5)),
                         attempts: DeadTables.attempts(rows.text(row, 8)),
-                        dueUnixMs: isHeld ? 0 : UInt64(clamping: rows.number(row, 9)))))
+                        dueUnixMs: isHeld ? 0 : UInt64(clamping: rows.number(row, 9)),
+                        stale: Staleness(stored: rows.number(row, 11)))))
         }
         if rows.count < Self.rowsMax { page.end = "block" }
         page.isLast = false

@@ -222,17 +222,20 @@ private struct CopiedDead {
         "",
         """
         INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
-          is_report, attempts, body)
+          is_report, attempts, body, \(StaleColumns.names))
         SELECT id, at, lane, rank, reason, route, deadline, received, stable, report = 1,
-          attempts::jsonb, body
+          attempts::jsonb, body, \(StaleColumns.values)
         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-          $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
-          AS new (id, at, lane, rank, deadline, received, report, reason, route, stable, attempts, body)
+          $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[],
+          $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[])
+          AS new (id, at, lane, rank, deadline, received, report, reason, route, stable, attempts, body,
+          \(StaleColumns.names))
         """)
 
     private var numbers: [[Int64]] = Array(repeating: [], count: 7)
     private var texts: [[String]] = Array(repeating: [], count: 4)
     private var bodies: [[UInt8]] = []
+    private var stale = StaleColumns()
     var count: Int { bodies.count }
 
     mutating func add(_ stored: StoredDelivery, _ death: StoredDelivery.Death, lane: Int64) {
@@ -246,7 +249,8 @@ private struct CopiedDead {
         let words = [death.reason, delivery.route, delivery.stableID, stored.attempts.record]
         for (index, text) in words.enumerated() { texts[index].append(text) }
         bodies.append(
-            death.isDamaged ? [] : delivery.bytes(receivedUnixMs: stored.receivedUnixMs))
+            death.isDamaged ? [] : delivery.bytes(receivedUnixMs: delivery.acceptedUnixMs))
+        stale.add(death.isDamaged ? nil : delivery, stored.stale)
     }
 
     var parameters: Parameters {
@@ -254,6 +258,7 @@ private struct CopiedDead {
         for column in numbers { out.add(column) }
         for column in texts { out.add(column) }
         out.add(bodies)
+        stale.put(into: &out)
         return out
     }
 }

@@ -89,6 +89,7 @@ struct DeliveryRows {
     private var routes: [String] = []
     private var attempts: [String] = []
     private var bodies: [[UInt8]] = []
+    private var stale = StaleColumns()
     var count: Int { stables.count }
 
     /// With an attempt, the delivery is retried after it.
@@ -102,7 +103,7 @@ struct DeliveryRows {
             Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: receivedUnixMs),
             delivery.kind == .report ? 1 : 0,
         ]
-        append(delivery, row, attempt.map { [$0] } ?? [], receivedUnixMs: receivedUnixMs)
+        append(delivery, row, attempt.map { [$0] } ?? [], [])
     }
 
     /// Adds a delivery of a copy.
@@ -114,17 +115,19 @@ struct DeliveryRows {
             Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: stored.receivedUnixMs),
             delivery.kind == .report ? 1 : 0,
         ]
-        append(delivery, row, stored.attempts, receivedUnixMs: stored.receivedUnixMs)
+        append(delivery, row, stored.attempts, stored.stale)
     }
 
     private mutating func append(
-        _ delivery: Delivery, _ row: [Int64], _ tried: [Attempt], receivedUnixMs: UInt64
+        _ delivery: Delivery, _ row: [Int64], _ tried: [Attempt], _ known: Staleness
     ) {
         for (index, number) in row.enumerated() { numbers[index].append(number) }
         stables.append(delivery.stableID)
         routes.append(delivery.route)
         attempts.append(tried.record)
-        bodies.append(delivery.bytes(receivedUnixMs: receivedUnixMs))
+        // Of a replay, the body has the time of its first life.
+        bodies.append(delivery.bytes(receivedUnixMs: delivery.acceptedUnixMs))
+        stale.add(delivery, known)
     }
 
     var parameters: Parameters {
@@ -135,6 +138,7 @@ struct DeliveryRows {
         out.add(numbers[9])
         out.add(attempts)
         out.add(bodies)
+        stale.put(into: &out)
         return out
     }
 }

@@ -53,13 +53,14 @@ enum QueueSQL {
         "insert_rows",
         """
         INSERT INTO signalbox.delivery (part, id, lane, rank, due, owner, attempt, free, deadline,
-          received, stable, route, is_report, attempts, body)
+          received, stable, route, is_report, attempts, body, \(StaleColumns.names))
         SELECT \(CurrentHalf.of("delivery")), id, lane, rank, due, owner, attempt, free, deadline, received, stable, route,
-          report = 1, attempts::jsonb, body
+          report = 1, attempts::jsonb, body, \(StaleColumns.values)
         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
           $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::bigint[],
-          $13::text[], $14::bytea[]) AS new (id, lane, rank, due, owner, attempt, free, deadline,
-          received, stable, route, report, attempts, body)
+          $13::text[], $14::bytea[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[])
+          AS new (id, lane, rank, due, owner, attempt, free, deadline, received, stable, route, report,
+          attempts, body, \(StaleColumns.names))
         """)
 
     /// A newer report about a device replaces those that wait.
@@ -139,10 +140,11 @@ enum QueueSQL {
             AS v (id, at, reason, record)
           WHERE d.id = v.id AND \(isMine)
           RETURNING d.id, v.at, d.lane, d.rank, v.reason, d.route, d.deadline, d.received, d.stable,
-            d.is_report, d.attempts || v.record::jsonb AS attempts, d.body)
+            d.is_report, d.attempts || v.record::jsonb AS attempts, d.body, \(StaleColumns.names))
         INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
-          is_report, attempts, body)
-        SELECT id, at, lane, rank, reason, route, deadline, received, stable, is_report, attempts, body
+          is_report, attempts, body, \(StaleColumns.names))
+        SELECT id, at, lane, rank, reason, route, deadline, received, stable, is_report, attempts, body,
+          \(StaleColumns.names)
         FROM gone RETURNING id
         """)
 
@@ -150,11 +152,13 @@ enum QueueSQL {
         "bury",
         """
         INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
-          is_report, attempts, body)
-        SELECT id, at, lane, rank, reason, route, deadline, received, stable, false, attempts::jsonb, body
+          is_report, attempts, body, \(StaleColumns.names))
+        SELECT id, at, lane, rank, reason, route, deadline, received, stable, false, attempts::jsonb, body,
+          \(StaleColumns.values)
         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[],
-          $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::bytea[]) AS new (id, at, lane,
-          rank, reason, route, deadline, received, stable, attempts, body)
+          $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::bytea[], $12::bigint[],
+          $13::bigint[], $14::bigint[], $15::bigint[]) AS new (id, at, lane, rank, reason, route,
+          deadline, received, stable, attempts, body, \(StaleColumns.names))
         """)
 
     // MARK: Leasing
@@ -204,7 +208,7 @@ enum QueueSQL {
         "take_rows",
         """
         UPDATE signalbox.delivery SET owner = $1::bigint, due = $2::bigint
-        WHERE id = ANY ($3::bigint[]) RETURNING id, attempt, free, deadline, received, body
+        WHERE id = ANY ($3::bigint[]) RETURNING id, attempt, free, deadline, received, body, stale
         """)
 
     static let takeBlocks = Statement(

@@ -61,6 +61,7 @@ extension QueueWriter {
                 group.ask(transaction, QueueSQL.nextDue, values) { next = $0.optional(0, 0) }
             }
             try group.finish(transaction)
+            out.stale.merge(taken.stale) { $1 }
             out.deliveries += hold(
                 choice, taken, lane: number, nowUnixMs: nowUnixMs, untilUnixMs: until, group,
                 transaction)
@@ -218,6 +219,7 @@ extension QueueWriter {
     /// What was read of what a lease takes.
     private final class Taken {
         var rows: [Int64: Delivery] = [:]
+        var stale: [UInt64: Staleness] = [:]
         var blocks: [Int64: BlockContents] = [:]
     }
 
@@ -280,7 +282,10 @@ extension QueueWriter {
             group.ask(transaction, QueueSQL.takeRows, lease(rows, untilUnixMs: untilUnixMs)) {
                 found in
                 for row in 0..<found.count {
-                    taken.rows[found.number(row, 0)] = Delivery(row: row, of: found, lane)
+                    let id = found.number(row, 0)
+                    taken.rows[id] = Delivery(row: row, of: found, lane)
+                    let stale = Staleness(stored: found.number(row, 6))
+                    if !stale.isEmpty { taken.stale[UInt64(clamping: id)] = stale }
                 }
             }
         }
@@ -395,6 +400,7 @@ extension Delivery {
             delivery.content = SharedNotification(
                 content.notification, eventType: content.eventType, eventKey: content.eventKey,
                 receivedUnixMs: received)
+            delivery.setAccepted(content.receivedUnixMs)
         }
         delivery.attempt = UInt32(clamping: rows.number(row, first + 1))
         delivery.freeAttempts = UInt32(clamping: rows.number(row, first + 2))

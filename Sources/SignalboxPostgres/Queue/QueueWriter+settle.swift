@@ -169,6 +169,7 @@ struct DeadRows {
     private var stables: [String] = []
     private var attempts: [String] = []
     private var bodies: [[UInt8]] = []
+    private var stale = StaleColumns()
     var count: Int { reasons.count }
 
     mutating func add(_ held: Held, lane: Int64, reason: String, _ attempt: Attempt) {
@@ -183,6 +184,7 @@ struct DeadRows {
         stables.append(delivery.stableID)
         attempts.append("[\(attempt.record)]")
         bodies.append(delivery.bytes(receivedUnixMs: held.receivedUnixMs))
+        stale.add(delivery)
     }
 
     /// One of which nothing is known.
@@ -194,6 +196,7 @@ struct DeadRows {
         stables.append("")
         attempts.append("[\(damage.attempt.record)]")
         bodies.append([])
+        stale.add(nil)
     }
 
     var parameters: Parameters {
@@ -205,6 +208,7 @@ struct DeadRows {
         out.add(stables)
         out.add(attempts)
         out.add(bodies)
+        stale.put(into: &out)
         return out
     }
 }

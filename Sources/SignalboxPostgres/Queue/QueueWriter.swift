@@ -303,6 +303,7 @@ final class QueueWriter: @unchecked Sendable {
         try append(group, transaction, &drafts, &rows, &given, nowUnixMs: now)
         write(drafts.take(), group, transaction)
         if rows.count > 0 { transaction.send(QueueSQL.insertRows, rows.parameters) }
+        StaleMarks(group.jobs).send(transaction)
         for job in group.jobs {
             switch job {
             case .append, .settle: break

@@ -12,6 +12,7 @@ enum SchemaSteps {
     static let all = [
         SchemaStep(sql: first), SchemaStep(sql: second, needsRest: true), SchemaStep(sql: fleet),
         SchemaStep(sql: configurations), SchemaStep(sql: history), SchemaStep(sql: deadAge),
+        SchemaStep(sql: stale),
     ]
 
     /// A gateway works with tables that have later steps, as long as they are of the same major version.
@@ -118,6 +119,24 @@ enum SchemaSteps {
 
     /// The oldest dead letters go first.
     private static let deadAge = ["CREATE INDEX IF NOT EXISTS dead_at ON signalbox.dead (at)"]
+
+    /// What a newer delivery makes obsolete; see `StaleMarks`.
+    private static let stale = ["delivery", "dead"].flatMap { table in
+        [
+            """
+            ALTER TABLE signalbox.\(table) ADD COLUMN IF NOT EXISTS shown_key bigint,
+              ADD COLUMN IF NOT EXISTS badge_key bigint,
+              ADD COLUMN IF NOT EXISTS accepted bigint NOT NULL DEFAULT 0,
+              ADD COLUMN IF NOT EXISTS stale bigint NOT NULL DEFAULT 0
+            """
+        ]
+            + ["shown", "badge"].map { key in
+                """
+                CREATE INDEX IF NOT EXISTS \(table)_\(key) ON signalbox.\(table) (\(key)_key)
+                WHERE \(key)_key IS NOT NULL
+                """
+            }
+    }
 
     private static let first = [
         // A range of ids is the number that the sequence gives and the 262,143 after it.

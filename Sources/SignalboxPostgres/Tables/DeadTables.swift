@@ -199,10 +199,11 @@ enum DeadTables {
                 """
                 WITH gone AS (DELETE FROM signalbox.dead WHERE id = ANY ($1::bigint[]) RETURNING *)
                 INSERT INTO signalbox.delivery (part, id, lane, rank, due, owner, attempt, free,
-                  deadline, received, stable, route, is_report, attempts, body)
+                  deadline, received, stable, route, is_report, attempts, body, \(StaleColumns.names))
                 SELECT \(CurrentHalf.of("delivery")), id, lane, rank, 0, 0, 1, 0,
                   CASE deadline WHEN 0 THEN 0 ELSE $2::bigint + greatest(0, deadline - received) END,
-                  $3::bigint, stable, route, is_report, '[]'::jsonb, body
+                  $3::bigint, stable, route, is_report, '[]'::jsonb, body, shown_key, badge_key,
+                  CASE accepted WHEN 0 THEN received ELSE accepted END, stale
                 FROM gone
                 """), values)
         return (DeadPart(count: ids.count, nextID: next), lanes)

@@ -103,8 +103,12 @@ extension QueueTables {
         let payload = Int64(clamping: nextID)
         try insertPayload(payload, stored.event, delivery.content, stored.receivedUnixMs, db)
         try insertRow(delivery, lane, rank, leasedUntil: nil, payload: payload, db)
-        try db.cachedStatement(sql: "UPDATE delivery SET due = ?, free = ? WHERE id = ?").execute(
-            arguments: [Int64(clamping: stored.dueUnixMs), Int64(delivery.freeAttempts), id])
+        try db.cachedStatement(
+            sql: "UPDATE delivery SET due = ?, free = ?, stale = ? WHERE id = ?"
+        ).execute(arguments: [
+            Int64(clamping: stored.dueUnixMs), Int64(delivery.freeAttempts),
+            Int64(stored.stale.rawValue), id,
+        ])
     }
 
     /// Deliveries with rows of their own, each with its place; nil: it is damaged.
@@ -125,7 +129,7 @@ extension QueueTables {
             db,
             sql: """
                 SELECT d.lane || ' ' || d.rank || ' ' || d.due || ' ' || d.id, d.id, d.lane, d.due,
-                  d.attempt, d.free, d.deadline, d.route, d.stable, d.badge, d.device,
+                  d.attempt, d.free, d.deadline, d.route, d.stable, d.badge, d.device, d.accepted, d.stale,
                   p.event, p.source, p.type, p.subject, p.key, p.received, p.note
                 FROM delivery d LEFT JOIN payload p ON p.id = d.payload
                 WHERE \(condition) \(rest)
@@ -146,7 +150,7 @@ extension QueueTables {
         let delivery = row.delivery(lane, note, device, attempt: row["attempt"], free: row["free"])
         return StoredDelivery(
             delivery, receivedUnixMs: row.number("received"), attempts: attempts,
-            dueUnixMs: row.number("due"))
+            dueUnixMs: row.number("due"), stale: row.staleness)
     }
 }
 
@@ -164,7 +168,8 @@ extension DeadTables {
             delivery, receivedUnixMs: row.number("received"),
             attempts: try attempts(row["id"], db),
             death: .init(
-                row["reason"], unixMs: row.number("at"), isDamaged: note == nil || device == nil))
+                row["reason"], unixMs: row.number("at"), isDamaged: note == nil || device == nil),
+            stale: row.staleness)
     }
 
     static func add(
@@ -172,12 +177,14 @@ extension DeadTables {
     ) throws {
         let delivery = stored.delivery
         let content = delivery.content
+        let own = death.isDamaged ? nil : delivery.supersession
         let damaged = "".databaseValue
         try db.cachedStatement(
             sql: """
                 INSERT INTO dead (id, at, reason, sender, app, kind, route, event, source, type, subject,
-                  key, received, rank, deadline, stable, badge, note, device)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                  key, received, rank, deadline, stable, badge, note, device, shown_key,
+                  badge_key, accepted, stale)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             Int64(clamping: delivery.id), Int64(clamping: death.unixMs), death.reason,
@@ -190,6 +197,8 @@ extension DeadTables {
             death.isDamaged
                 ? damaged : Data(RowCodec.bytes(content.notification)).databaseValue,
             death.isDamaged ? damaged : Data(RowCodec.bytes(delivery.device)).databaseValue,
+            own?.shown, own?.badge, Int64(clamping: delivery.acceptedUnixMs),
+            Int64(stored.stale.rawValue),
         ])
     }
 }
@@ -200,12 +209,14 @@ extension Row {
         return UInt64(clamping: value ?? 0)
     }
 
+    fileprivate var staleness: Staleness { Staleness(stored: Int64(clamping: number("stale"))) }
+
     /// From columns that waiting and dead deliveries share.
     fileprivate func delivery(
         _ lane: LaneKey, _ note: PushNotification, _ device: Device, attempt: Int64, free: Int64
     ) -> Delivery {
         let badge: Int64? = self["badge"]
-        return Delivery(
+        var delivery = Delivery(
             kind: lane.kind, id: number("id"), eventID: number("event"),
             source: self["source"] ?? "", subject: self["subject"] ?? "", route: self["route"],
             sender: lane.sender, stableID: self["stable"], attempt: UInt32(clamping: attempt),
@@ -215,5 +226,7 @@ extension Row {
                 note, eventType: self["type"] ?? "", eventKey: self["key"] ?? "",
                 receivedUnixMs: number("received")),
             device: device)
+        delivery.setAccepted(number("accepted"))
+        return delivery
     }
 }

@@ -9,7 +9,7 @@ extension MemoryQueue {
             let isRetry = entry.holder == nil && !entry.attempts.isEmpty
             return StoredDelivery(
                 entry.delivery, receivedUnixMs: entry.receivedUnixMs, attempts: entry.attempts,
-                dueUnixMs: isRetry ? entry.dueUnixMs : 0)
+                dueUnixMs: isRetry ? entry.dueUnixMs : 0, stale: entry.stale)
         }
     }
 
@@ -17,23 +17,19 @@ extension MemoryQueue {
         dead.values.sorted { $0.letter.id < $1.letter.id }.map { dead in
             let letter = dead.letter
             return StoredDelivery(
-                Delivery(
-                    kind: letter.kind, id: letter.id, eventID: letter.eventID,
-                    source: letter.source, subject: letter.subject, route: letter.route,
-                    sender: letter.sender, stableID: letter.stableID, badge: dead.badge,
-                    deadlineUnixMs: dead.deadlineUnixMs, content: dead.content,
-                    device: letter.device),
-                receivedUnixMs: letter.receivedUnixMs, attempts: letter.attempts,
-                death: .init(letter.reason, unixMs: letter.unixMs, isDamaged: false))
+                dead.delivery, receivedUnixMs: letter.receivedUnixMs, attempts: letter.attempts,
+                death: .init(letter.reason, unixMs: letter.unixMs, isDamaged: false),
+                stale: dead.stale)
         }
     }
 
     mutating func restore(_ stored: StoredDelivery) {
         let delivery = stored.delivery
+        if stored.isSingle || stored.death != nil { noteOvertakable(delivery) }
         guard let death = stored.death else {
             entries[delivery.id] = Entry(
                 delivery: delivery, event: stored.event, receivedUnixMs: stored.receivedUnixMs,
-                attempts: stored.attempts, dueUnixMs: stored.dueUnixMs)
+                attempts: stored.attempts, dueUnixMs: stored.dueUnixMs, stale: stored.stale)
             return put(delivery.id)
         }
         let letter = DeadLetter(
@@ -45,6 +41,7 @@ extension MemoryQueue {
             attempts: stored.attempts)
         dead[delivery.id] = Dead(
             letter: letter, deadlineUnixMs: delivery.deadlineUnixMs, badge: delivery.badge,
-            content: delivery.content)
+            content: delivery.content, acceptedUnixMs: delivery.acceptedUnixMs,
+            stale: stored.stale)
     }
 }

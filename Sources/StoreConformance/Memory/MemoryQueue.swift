@@ -12,6 +12,7 @@ struct MemoryQueue: Sendable {
         var holder: LeaseToken?
         /// Whose lease expired, until somebody takes the delivery again.
         var formerHolder: LeaseToken?
+        var stale: Staleness = []
     }
 
     struct Dead: Sendable {
@@ -19,6 +20,18 @@ struct MemoryQueue: Sendable {
         var deadlineUnixMs: UInt64
         var badge: Int32?
         var content: SharedNotification
+        var acceptedUnixMs: UInt64
+        var stale: Staleness = []
+
+        var delivery: Delivery {
+            var out = Delivery(
+                kind: letter.kind, id: letter.id, eventID: letter.eventID, source: letter.source,
+                subject: letter.subject, route: letter.route, sender: letter.sender,
+                stableID: letter.stableID, badge: badge, deadlineUnixMs: deadlineUnixMs,
+                content: content, device: letter.device)
+            out.setAccepted(acceptedUnixMs)
+            return out
+        }
     }
 
     var entries: [UInt64: Entry] = [:]
@@ -36,6 +49,8 @@ struct MemoryQueue: Sendable {
     private var seenKeys: [UInt64: SeenKey] = [:]
     var dead: [UInt64: Dead] = [:]
     var lastID: UInt64 = 0
+    /// Ids of what was tried, waits for a time or is dead, by the keys under which something newer makes it obsolete.
+    private var overtakable: [Int64: Set<UInt64>] = [:]
 
     private static func rank(_ delivery: Delivery) -> Int {
         switch delivery.content.notification.priority ?? .normal {
@@ -79,6 +94,9 @@ struct MemoryQueue: Sendable {
         var given: Set<LaneKey> = []
         for delivery in item.deliveries {
             if delivery.kind == .report { supersede(delivery) }
+            if delivery.kind == .report || item.waitsMs[delivery.id] != nil {
+                noteOvertakable(delivery)
+            }
             let isTaken = item.taken.contains(delivery.id)
             entries[delivery.id] = Entry(
                 delivery: delivery, event: item.event, receivedUnixMs: receivedUnixMs,
@@ -106,17 +124,18 @@ struct MemoryQueue: Sendable {
             letter.notification, eventType: dead.content.eventType,
             eventKey: dead.content.eventKey, receivedUnixMs: receivedUnixMs)
         let lifeMs = dead.deadlineUnixMs - min(dead.deadlineUnixMs, letter.receivedUnixMs)
-        let delivery = Delivery(
-            kind: letter.kind, id: letter.id, eventID: letter.eventID, source: letter.source,
-            subject: letter.subject, route: letter.route, sender: letter.sender,
-            stableID: letter.stableID, badge: dead.badge,
-            deadlineUnixMs: dead.deadlineUnixMs == 0 ? 0 : nowUnixMs + lifeMs, content: content,
-            device: letter.device)
+        var delivery = dead.delivery
+        delivery.content = content
+        if delivery.deadlineUnixMs != 0 { delivery.deadlineUnixMs = nowUnixMs + lifeMs }
+        delivery.setAccepted(dead.acceptedUnixMs)
         let event = Event(
             id: letter.eventID, source: letter.source, type: letter.type, subject: letter.subject)
-        return add(
+        let given = add(
             StoreEntry.Item(event: event, deliveries: [delivery]), receivedUnixMs: receivedUnixMs,
             nowUnixMs: nowUnixMs, untilUnixMs: nowUnixMs, token)
+        entries[letter.id]?.stale = dead.stale
+        noteOvertakable(delivery)
+        return given
     }
 
     /// Replaces an older report about the device with a newer one.
@@ -126,6 +145,30 @@ struct MemoryQueue: Sendable {
             $0.delivery.stableID == report.stableID && LaneKey($0.delivery) == key
         }
         for entry in old { entries[entry.delivery.id] = nil }
+    }
+
+    mutating func noteOvertakable(_ delivery: Delivery) {
+        let own = delivery.supersession
+        for key in [own?.shown, own?.badge].compactMap({ $0 }) {
+            overtakable[key, default: []].insert(delivery.id)
+        }
+    }
+
+    /// Marks what is older than something that was accepted.
+    private mutating func mark(_ new: Supersession) {
+        for (key, stale) in [(new.shown, Staleness.shown), (new.badge, .badge)] {
+            guard let key, let ids = overtakable[key] else { continue }
+            for id in ids {
+                if let entry = entries[id] {
+                    if entry.delivery.order < new.order { entries[id]?.stale.insert(stale) }
+                } else if let letter = dead[id] {
+                    if letter.delivery.order < new.order { dead[id]?.stale.insert(stale) }
+                } else {
+                    overtakable[key]?.remove(id)
+                }
+            }
+            if overtakable[key]?.isEmpty == true { overtakable[key] = nil }
+        }
     }
 
     mutating func put(_ id: UInt64) {
@@ -153,6 +196,10 @@ struct MemoryQueue: Sendable {
                     hold(id, until: until, token, &out.deliveries)
                 }
             }
+        }
+        for delivery in out.deliveries {
+            guard let stale = entries[delivery.id]?.stale, !stale.isEmpty else { continue }
+            out.stale[delivery.id] = stale
         }
         if let next = nextDue(lane) {
             out.hasMore = next <= nowUnixMs
@@ -259,6 +306,9 @@ struct MemoryQueue: Sendable {
         _ ends: [LeaseEnd], nowUnixMs: UInt64, _ token: LeaseToken
     ) -> LeaseRefusal {
         var out = LeaseRefusal()
+        defer {
+            for case .delivered(_, let new?) in ends { mark(new) }
+        }
         for end in ends {
             guard let entry = entries[end.id], entry.holder == nil || entry.holder == token else {
                 out.lost.append(end.id)
@@ -285,6 +335,7 @@ struct MemoryQueue: Sendable {
                 }
             }
             entries[id]?.attempts.append(attempt)
+            noteOvertakable(entry.delivery)
             giveBack(id, dueUnixMs: nowUnixMs + afterMs)
         case .dead(_, let reason, let attempt):
             entries[id] = nil
@@ -298,7 +349,9 @@ struct MemoryQueue: Sendable {
                 device: delivery.device, attempts: entry.attempts + [attempt])
             dead[id] = Dead(
                 letter: letter, deadlineUnixMs: delivery.deadlineUnixMs, badge: delivery.badge,
-                content: delivery.content)
+                content: delivery.content, acceptedUnixMs: delivery.acceptedUnixMs,
+                stale: entry.stale)
+            noteOvertakable(delivery)
         }
     }
 

@@ -259,7 +259,7 @@ final class SimLedger: LaneLedger {
             for ending in endings {
                 clock.note(ending.delivery.id, "recorded: \(ending.kind)")
                 switch ending.kind {
-                case .delivered, .failed, .cancelled:
+                case .delivered, .failed, .cancelled, .superseded:
                     state.finals[ending.delivery.id, default: 0] += 1
                 case .retry, .released, .aside: break
                 }

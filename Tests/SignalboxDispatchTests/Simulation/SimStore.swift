@@ -14,6 +14,7 @@ final class SimStore: Sendable {
         var isFree = false
         var holder: LeaseToken?
         var leasedUntilMs: UInt64 = 0
+        var stale: Staleness = []
 
         mutating func giveBack() { (holder, leasedUntilMs) = (nil, 0) }
     }
@@ -39,6 +40,8 @@ final class SimStore: Sendable {
         ///
         /// A late answer may end it while the next attempt waits for a connection.
         var endedBy: [UInt64: Int] = [:]
+        /// The newest of each key that a provider has accepted, as far as was committed.
+        var accepted: [Int64: DeliveryOrder] = [:]
         /// How often lanes were hastened.
         var hastenings = 0
         /// Taken back from a process before the lease ended, which the process cannot know.
@@ -161,6 +164,7 @@ final class SimStore: Sendable {
                 state.rows[id]?.holder = token
                 state.rows[id]?.leasedUntilMs = steadyMs + wish.forMs
                 lease.deliveries.append(row.delivery)
+                if !row.stale.isEmpty { lease.stale[id] = row.stale }
             }
             for delivery in lease.deliveries {
                 clock.note(
@@ -214,10 +218,29 @@ final class SimStore: Sendable {
                 Self.apply(end, &state, clock.now.unixMs)
                 if state.rows[end.id] == nil { state.endedBy[end.id] = process.life.process }
             }
+            for case .delivered(_, let new?) in ends { Self.mark(new, &state) }
             return refusal
         } failed: {
             nil
         }
+    }
+
+    /// Like a store, it knows the keys of those alone that were tried.
+    private static func mark(_ new: Supersession, _ state: inout State) {
+        guard let key = new.shown else { return }
+        state.accepted[key] = max(state.accepted[key] ?? new.order, new.order)
+        for (id, row) in state.rows
+        where row.delivery.attempt > 1 && row.delivery.supersession?.shown == key
+            && row.delivery.order < new.order
+        {
+            state.rows[id]?.stale = .shown
+        }
+    }
+
+    /// Whether an attempt would undo what a newer push has shown.
+    func isOvertaken(_ delivery: Delivery) -> Bool {
+        guard delivery.attempt > 1, let key = delivery.supersession?.shown else { return false }
+        return state.withLock { $0.accepted[key].map { delivery.order < $0 } ?? false }
     }
 
     fileprivate func extend(
@@ -243,7 +266,7 @@ final class SimStore: Sendable {
     private static func apply(_ change: LeaseEnd, _ state: inout State, _ now: UInt64) {
         guard var row = state.rows[change.id] else { return }
         switch change {
-        case .delivered(let id):
+        case .delivered(let id, _):
             state.rows[id] = nil
             state.ends[id] = .delivered
         case .dead(let id, let reason, _):

@@ -10,8 +10,11 @@ final class SimWorld: Sendable {
     let providers: [SimProvider]
     let gateways: [SimGateway]
     private let nextID = Mutex<UInt64>(1)
+    /// Whether all pushes of a lane are for one device and share a few collapse keys.
+    private let collapses: Bool
 
-    init(seed: UInt64, lanes: Int) {
+    init(seed: UInt64, lanes: Int, collapses: Bool = false) {
+        self.collapses = collapses
         let clock = SimClock(seed: seed)
         let store = SimStore(clock: clock, isOrdered: seed % 2 == 0)
         // Two apps per sender.
@@ -49,9 +52,12 @@ final class SimWorld: Sendable {
         var note = PushNotification()
         note.priority = [.high, .normal, .low][Int(clock.dice(3))]
         let isBrief = clock.chance(0.1)
+        if collapses { note.collapse = "k\(clock.dice(3))" }
         return Delivery(
             id: id, eventID: id, route: "r", sender: key.sender, stableID: "\(id)",
             deadlineUnixMs: isBrief ? clock.now.unixMs + 20_000 : 0,
-            content: SharedNotification(note), device: Device(app: key.app, token: "t\(id)"))
+            content: SharedNotification(
+                note, receivedUnixMs: collapses ? clock.now.unixMs : 0),
+            device: Device(app: key.app, token: collapses ? "t" : "t\(id)"))
     }
 }

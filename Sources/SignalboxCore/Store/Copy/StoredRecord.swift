@@ -107,6 +107,8 @@ public struct StoredDelivery: Sendable {
     public var dueUnixMs: UInt64
     /// Why it is a dead letter, and since when; nil: it waits.
     public var death: Death?
+    /// What of it a newer delivery has made obsolete.
+    public var stale: Staleness
 
     /// The end of a delivery that failed for good.
     public struct Death: Sendable, Hashable {
@@ -128,13 +130,14 @@ public struct StoredDelivery: Sendable {
     /// Makes a stored delivery.
     public init(
         _ delivery: Delivery, receivedUnixMs: UInt64, attempts: [Attempt] = [],
-        dueUnixMs: UInt64 = 0, death: Death? = nil
+        dueUnixMs: UInt64 = 0, death: Death? = nil, stale: Staleness = []
     ) {
         self.delivery = delivery
         self.receivedUnixMs = receivedUnixMs
         self.attempts = attempts
         self.dueUnixMs = dueUnixMs
         self.death = death
+        self.stale = stale
     }
 
     /// What a store keeps of its event.
@@ -144,8 +147,9 @@ public struct StoredDelivery: Sendable {
             subject: delivery.subject)
     }
 
-    /// Whether it must be kept on its own: it was tried, waits for a time, or a newer report may replace it.
+    /// Whether it must be kept on its own: it was tried, waits for a time, is a replay, or a newer one may replace it.
     public var isSingle: Bool {
         delivery.kind == .report || delivery.attempt > 1 || !attempts.isEmpty || dueUnixMs > 0
+            || !stale.isEmpty || delivery.acceptedUnixMs != receivedUnixMs
     }
 }
