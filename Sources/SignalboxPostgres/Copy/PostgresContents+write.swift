@@ -11,7 +11,7 @@ extension PostgresContents {
         var isOther = false
         do throws(PostgresFault) {
             try makeLanes(of: records)
-            _ = try run("BEGIN")
+            _ = try run(Statement.beginSQL)
             isOther = try readMark() != old
             if !isOther {
                 send(records)

@@ -1,6 +1,27 @@
-/// How long the server lets a connection wait for locks, work and be idle, so that no process of it stays behind when
-/// this one is gone or has lost its patience.
+/// What a gateway's sessions set, whatever a role or a database has as its default: how long the server lets a connection wait for
+/// locks, work and be idle, so that no process of it stays behind when this one is gone or has lost its patience, and the settings
+/// that its statements are written for.
 struct Limits {
+    /// A role or database may set these to anything. How safe a commit is (`synchronous_commit`) is the operator's choice, which
+    /// `durability` judges; the encoding is said when connecting.
+    private static let settings: [(name: String, value: String, since: Int)] = [
+        ("default_transaction_isolation", "read committed", 0),
+        ("default_transaction_read_only", "off", 0),
+        ("default_transaction_deferrable", "off", 0),
+        // Functions and operators are the server's own.
+        ("search_path", "pg_catalog", 0),
+        ("standard_conforming_strings", "on", 0),
+        ("transform_null_equals", "off", 0),
+        ("row_security", "on", 0),
+        ("DateStyle", "ISO, MDY", 0),
+        // A connection that waits for work, and one that listens.
+        ("idle_session_timeout", "0", 140_000),
+        // Its statements have their own limit.
+        ("transaction_timeout", "0", 170_000),
+    ]
+    /// For a statement that is a transaction of its own; before anything that reads.
+    static let isolation = Statement("", "SET LOCAL transaction_isolation = 'read committed'")
+
     /// Shorter than the patience of whoever waits, so that the connection stays of use.
     var lockMs: UInt64 = 700
     /// Of one statement.
@@ -17,6 +38,7 @@ struct Limits {
             call("lock_timeout", "\(lockMs)ms"), call("statement_timeout", "\(statementMs)ms"),
             call("idle_in_transaction_session_timeout", "\(idleMs)ms"),
         ]
+        calls += Self.settings.filter { $0.since <= version }.map { call($0.name, $0.value) }
         // A server process that waits or works notices then that nobody listens any more. Not every system can.
         if version >= 140_000 {
             let call = call("client_connection_check_interval", "1s")

@@ -108,7 +108,10 @@ final class PostgresLink {
             return put(statement, parameters)
         }
         // Statements that are sent together are one transaction. What begins one may say of which kind.
-        if !isBegin { put(limits, as: .limits) }
+        if !isBegin {
+            put(Limits.isolation, as: .limits)
+            put(limits, as: .limits)
+        }
         defer { if isBegin { put(limits, as: .limits) } }
         return put(statement, parameters)
     }

@@ -9,7 +9,10 @@ struct Statement: Sendable {
         self.sql = sql
     }
 
-    static let begin = Statement("begin", "BEGIN")
+    static let begin = Statement("begin", beginSQL)
+
+    /// Of the kind that the gateway's statements are written for, whatever the role's or the database's default is.
+    static let beginSQL = "BEGIN ISOLATION LEVEL READ COMMITTED"
     static let commit = Statement("commit", "COMMIT")
     static let rollback = Statement("rollback", "ROLLBACK")
 }

@@ -30,7 +30,14 @@ struct Opening {
         self.locks = locks
         place = address.place
         do throws(PostgresFault) {
-            link = try PostgresLink(address, usesNames: usesNames)
+            let made = try PostgresLink(address, usesNames: usesNames)
+            // Not with a pooler, which would keep it for its other clients.
+            if usesNames {
+                _ = try made.run(
+                    limits.statement(made.serverVersion, ofTransaction: false),
+                    byNs: SystemClock.monotonicNs + Self.maxNs)
+            }
+            link = made
         } catch {
             throw StoreError(
                 "store-unreachable",
@@ -213,7 +220,7 @@ struct Opening {
             ON CONFLICT (name) DO NOTHING
             """)
         if try version() >= steps.count { return }
-        _ = try run("BEGIN")
+        _ = try run(Statement.beginSQL)
         // Whoever holds this row changes the tables; others wait and find it done.
         let known = try version("FOR UPDATE")
         for step in steps.dropFirst(known) {
@@ -293,7 +300,7 @@ struct Opening {
 
     /// Begins a life: takes back what the previous one held, and fences it.
     func start(_ owner: String, _ version: String) throws(PostgresFault) -> (Life, Int64) {
-        _ = try run("BEGIN")
+        _ = try run(Statement.beginSQL)
         var values = Parameters()
         values.add(owner)
         let old = try run(
