@@ -55,7 +55,7 @@ public struct SimulatorFiles: Sendable {
     /// Removes the files, including a gateway's database, and then the folder if it is empty.
     func remove() {
         for path in [ca, apnsKey, serviceAccount, hmsAccount] { unlink(path) }
-        for name in ["signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm", "lock"] {
+        for name in ["signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm"] {
             unlink("\(data)/\(name)")
         }
         rmdir(data)

@@ -3,7 +3,11 @@ internal import GRDBSQLite
 internal import Glibc
 internal import SignalboxCore
 
-/// The folder of a store: the database and the lock that keeps a second gateway out.
+/// The folder of a store: the database, whose lock keeps a second gateway out.
+///
+/// The lock is one of the database file itself, so that nothing beside it can be removed or replaced to let another gateway in. It is
+/// of another kind than SQLite's own (`flock`), which it does not disturb; its descriptor is closed after SQLite's, since closing one
+/// drops the locks that SQLite has through another.
 final class StoreFiles: Sendable {
     let path: String
     private let lock: Int32
@@ -14,12 +18,15 @@ final class StoreFiles: Sendable {
                 "store-not-writable",
                 "the data folder \(folder) cannot be made: \(String(cString: strerror(errno)))")
         }
-        path = "\(folder)/signalbox.sqlite"
-        lock = open("\(folder)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let path = "\(folder)/signalbox.sqlite"
+        self.path = path
+        // Before it is made.
+        try Self.requireWhole(path)
+        lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else {
             throw StoreError(
                 "store-not-writable",
-                "the data folder \(folder) cannot be written: \(String(cString: strerror(errno)))")
+                "\(path) cannot be opened: \(String(cString: strerror(errno)))")
         }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             Glibc.close(lock)
@@ -28,11 +35,23 @@ final class StoreFiles: Sendable {
                 "another gateway uses the data folder \(folder); give each its own gateway.data")
         }
         do throws(StoreError) {
-            try Self.requireWhole(path)
-            try makePrivate(folder)
+            try requirePlace()
+            try makePrivate()
         } catch {
             unlock()
             throw error
+        }
+    }
+
+    /// The file that is locked is the one that SQLite will open: another one may have taken its place meanwhile.
+    private func requirePlace() throws(StoreError) {
+        var own = stat()
+        var there = stat()
+        guard fstat(lock, &own) == 0, stat(path, &there) == 0, own.st_ino == there.st_ino,
+            own.st_dev == there.st_dev
+        else {
+            throw StoreError(
+                "store-in-use", "\(path) was replaced while it was opened; start again")
         }
     }
 
@@ -55,16 +74,8 @@ final class StoreFiles: Sendable {
     /// Tokens and message texts stay private, whatever the umask and the folder's mode are.
     ///
     /// SQLite gives new logs the mode of the database; files of older versions are changed here.
-    private func makePrivate(_ folder: String) throws(StoreError) {
-        // Before SQLite opens a connection: closing a descriptor would drop its locks.
-        let database = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard database >= 0 else {
-            throw StoreError(
-                "store-not-writable",
-                "\(path) cannot be opened: \(String(cString: strerror(errno)))")
-        }
-        Glibc.close(database)
-        for file in [path, "\(path)-wal", "\(path)-shm", "\(folder)/lock"] {
+    private func makePrivate() throws(StoreError) {
+        for file in [path, "\(path)-wal", "\(path)-shm"] {
             var facts = stat()
             guard stat(file, &facts) == 0, facts.st_mode & 0o777 != 0o600 else { continue }
             guard chmod(file, 0o600) == 0 else {

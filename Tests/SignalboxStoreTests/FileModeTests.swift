@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct FileModeTests {
     private static let names: Set = [
-        "signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm", "lock",
+        "signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm",
     ]
 
     private static func folder() throws -> String {

@@ -23,7 +23,7 @@ struct ListeningProcess {
     func isGateway(data: String?) -> Bool {
         if id == getpid(), data == nil { return true }
         guard let data, let locks = Self.text("/proc/locks") else { return name == "signalbox" }
-        guard let lock = FilePlace.facts(of: "\(data)/lock") else { return false }
+        guard let lock = FilePlace.facts(of: "\(data)/signalbox.sqlite") else { return false }
         // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
         return locks.split(separator: "\n").contains { line in
             let parts = line.split(separator: " ")

@@ -68,7 +68,7 @@ extension SQLiteContents {
 
     /// Whether a gateway uses the folder. It is locked for a moment only.
     private static func isLocked(_ folder: String) -> Bool {
-        let lock = open("\(folder)/lock", O_RDONLY | O_CLOEXEC)
+        let lock = open("\(folder)/signalbox.sqlite", O_RDONLY | O_CLOEXEC)
         guard lock >= 0 else { return false }
         defer { Glibc.close(lock) }
         return flock(lock, LOCK_SH | LOCK_NB) != 0
