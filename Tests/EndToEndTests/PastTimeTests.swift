@@ -28,7 +28,12 @@ import Testing
         #expect(try PastTime.unixMs("2026-01-02T10:00:00+01:00") == 1_767_344_400_000)
     }
 
-    @Test(arguments: ["", "soon", "25:99", "12", "h", "2026-13-01"])
+    @Test(arguments: ["1e30d", "infd", "1e300s"])
+    func `longer ago than time goes back is the beginning of it`(text: String) throws {
+        #expect(try PastTime.unixMs(text) == 0)
+    }
+
+    @Test(arguments: ["", "soon", "25:99", "12", "h", "2026-13-01", "-1e30d", "-2h", "nand"])
     func `what is no time is refused with examples`(text: String) {
         #expect {
             try PastTime.unixMs(text)

@@ -160,7 +160,7 @@ public final class DeadLetterTool: Sendable {
             case .admin(let client):
                 let body = selection.json(fromID: start, limit: Self.partMax)
                 let json = try await client.ask("POST", "/dead/\(verb)", body.text)
-                done += Int(json["count"]?.integer ?? 0)
+                done &+= Int(clamping: json["count"]?.integer ?? 0)
                 from = json["next"]?.integer.map { UInt64(clamping: $0) }
             }
             progress(done)

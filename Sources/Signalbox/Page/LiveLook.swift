@@ -120,7 +120,7 @@ struct LiveChange: Sendable {
 
     private static func number(_ value: Double, parts: Double) -> JSONValue {
         let rounded = (value * parts).rounded() / parts
-        return rounded == rounded.rounded() && rounded < 0x1p53
+        return rounded == rounded.rounded() && rounded.magnitude < 0x1p53
             ? .integer(Int64(rounded)) : .number("\(rounded)")
     }
 }

@@ -130,7 +130,7 @@ extension DirectSender.Result {
         let code = status == 0 ? "" : " (\(status))"
         let reason = outcome.reason.isEmpty ? "" : " \(outcome.reason)"
         let detail = outcome.detail.isEmpty ? "" : ": \(outcome.detail)"
-        let took = "in \(Int(tookMs.rounded())) ms"
+        let took = "in \(Int(nearest: tookMs)) ms"
         switch outcome.kind {
         case .delivered:
             let id = outcome.providerID.isEmpty ? "" : ", id \(outcome.providerID)"

@@ -104,7 +104,7 @@ public struct TopTable: Sendable {
         let change = now.metrics.sum(name, labels) - earlier.metrics.sum(name, labels)
         // Less than before: the gateway was started again.
         let rate = max(0, change) / seconds
-        return rate < 100 ? "\((rate * 10).rounded() / 10)" : "\(Int(rate.rounded()))"
+        return rate < 100 ? "\((rate * 10).rounded() / 10)" : "\(Int(nearest: rate))"
     }
 
     private func latency(_ share: Double, _ name: String, _ labels: [String: String]) -> String {
@@ -114,7 +114,7 @@ public struct TopTable: Sendable {
             value.isFinite
         else { return "-" }
         let ms = value * 1_000
-        return ms < 10 ? "≤\((ms * 10).rounded() / 10) ms" : "≤\(Int(ms.rounded())) ms"
+        return ms < 10 ? "≤\((ms * 10).rounded() / 10) ms" : "≤\(Int(nearest: ms)) ms"
     }
 
     private static func aligned(_ rows: [[String]]) -> [String] {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SignalboxCore
 
 /// Times in the past, as operators write them.
 public enum PastTime {
@@ -21,7 +22,9 @@ public enum PastTime {
 
     static func unixMs(_ text: String, now: Date) throws(Fault) -> UInt64 {
         if let number = UInt64(text), number > 1_000_000_000_000 { return number }
-        if let unit = text.last.flatMap({ units[$0] }), let count = Double(text.dropLast()) {
+        if let unit = text.last.flatMap({ units[$0] }), let count = Double(text.dropLast()),
+            count >= 0
+        {
             return ms(now.addingTimeInterval(-unit * count))
         }
         let reader = DateFormatter()
@@ -44,6 +47,6 @@ public enum PastTime {
     }
 
     private static func ms(_ date: Date) -> UInt64 {
-        UInt64(max(0, date.timeIntervalSince1970 * 1_000))
+        UInt64(nearest: max(0, date.timeIntervalSince1970 * 1_000).rounded(.down))
     }
 }

@@ -54,7 +54,8 @@ struct TraceText {
         let count = event["recipients_count"]?.integer ?? 0
         if count == 0 { text += "  it names no recipient\n" }
         if count > recipients.count {
-            text += "  and \(Int(count) - recipients.count) recipients that you did not ask for\n"
+            text +=
+                "  and \(max(0, Int(clamping: count) &- recipients.count)) recipients that you did not ask for\n"
         }
         for open in event.items("opens") {
             line(1, open["unix_ms"], "opened", open.text("who"))

@@ -18,7 +18,7 @@ extension ConfigSchema {
             let item = node.items.map { sample($0, key: key) } ?? .null
             return .array([JSONValue](repeating: item, count: node.lengths.lowerBound))
         case .string: return .string(text(node, key: key))
-        case .integer: return .integer(Int64(number(node.range).rounded(.up)))
+        case .integer: return .integer(Int64(nearest: number(node.range).rounded(.up)))
         case .number: return .number("\(number(node.range))")
         case .boolean: return .bool(false)
         }
