@@ -69,22 +69,20 @@ enum DeadTables {
         return letters
     }
 
-    private static func number(_ row: Row, _ column: String) -> UInt64 {
-        let value: Int64 = row[column]
-        return UInt64(clamping: value)
-    }
-
+    /// Of one that is damaged there is what can be read, so that it can be seen and purged.
     private static func letter(_ row: Row, _ db: Database) throws -> DeadLetter {
-        let id: Int64 = row["id"]
+        func number(_ column: String) -> UInt64 { (try? row.time(column)) ?? 0 }
+        func text(_ column: String) -> String { (try? row.text(column)) ?? "" }
+        let id = try row.number("id")
         return DeadLetter(
-            kind: number(row, "kind") == 1 ? .report : .push, id: UInt64(clamping: id),
-            unixMs: number(row, "at"), reason: row["reason"],
-            sender: row["sender"], route: row["route"], eventID: number(row, "event"),
-            source: row["source"], type: row["type"], subject: row["subject"],
-            receivedUnixMs: number(row, "received"), stableID: row["stable"],
-            notification: RowCodec.notification(row["note"]) ?? PushNotification(),
-            device: RowCodec.device(row["device"], app: row["app"])
-                ?? Device(app: row["app"]),
+            kind: number("kind") == 1 ? .report : .push, id: UInt64(clamping: id),
+            unixMs: number("at"), reason: text("reason"),
+            sender: text("sender"), route: text("route"), eventID: number("event"),
+            source: text("source"), type: text("type"), subject: text("subject"),
+            receivedUnixMs: number("received"), stableID: text("stable"),
+            notification: RowCodec.notification(row.value("note")) ?? PushNotification(),
+            device: RowCodec.device(row.value("device"), app: text("app"))
+                ?? Device(app: text("app")),
             attempts: try attempts(id, db))
     }
 
@@ -92,11 +90,11 @@ enum DeadTables {
     static func attempts(_ id: Int64, _ db: Database) throws -> [Attempt] {
         let select = try db.cachedStatement(
             sql: "SELECT * FROM attempt WHERE delivery = ? ORDER BY number")
-        return try Row.fetchAll(select, arguments: [id]).map { attempt in
-            Attempt(
-                number: UInt32(clamping: number(attempt, "number")), unixMs: number(attempt, "at"),
-                reason: attempt["reason"], code: UInt32(clamping: number(attempt, "code")),
-                detail: attempt["detail"])
+        return try Row.fetchAll(select, arguments: [id]).compactMap { row in
+            try? Attempt(
+                number: StoredNumber.attempts(row.number("number"), free: 0).attempt,
+                unixMs: row.time("at"), reason: row.text("reason"),
+                code: UInt32(clamping: row.number("code")), detail: row.text("detail"))
         }
     }
 
@@ -109,12 +107,12 @@ enum DeadTables {
         var rows = try Row.fetchAll(
             db, sql: "SELECT \(columns) FROM dead WHERE \(sql) ORDER BY id LIMIT ?",
             arguments: arguments + [limit + 1])
-        let next: Int64? = rows.count > limit ? rows.removeLast()[0] : nil
+        let next = try rows.count > limit ? rows.removeLast().number("id") : nil
         let meant = rows.filter { row in
             filter.user == nil
-                || filter.takes(user: RowCodec.device(row["device"], app: row["app"])?.user ?? "")
+                || filter.takes(user: RowCodec.device(row.value("device"), app: "")?.user ?? "")
         }
-        return (meant.map { $0[0] }, next.map { UInt64(clamping: $0) })
+        return (try meant.map { try $0.number("id") }, next.map { UInt64(clamping: $0) })
     }
 
     static func purge(
@@ -164,11 +162,11 @@ enum DeadTables {
             let select = try db.cachedStatement(
                 sql: "SELECT sender, app, kind, note, device FROM dead WHERE id = ?")
             guard let row = try Row.fetchOne(select, arguments: [id]),
-                RowCodec.notification(row["note"]) != nil,
-                RowCodec.device(row["device"], app: row["app"]) != nil
+                RowCodec.notification(row.value("note")) != nil,
+                RowCodec.device(row.value("device"), app: "") != nil,
+                let lane = try? LaneKey(row)
             else { continue }
             count += 1
-            let lane = LaneKey(row)
             lanes.insert(lane)
             try db.cachedStatement(
                 sql: "INSERT OR IGNORE INTO lane (sender, app, kind) VALUES (?, ?, ?)"
@@ -185,8 +183,10 @@ enum DeadTables {
                 sql: """
                     INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,
                       stable, badge, device, shown_key, badge_key, accepted, stale)
-                    SELECT d.id, l.id, d.rank, 0, 0, 1,
-                      CASE d.deadline WHEN 0 THEN 0 ELSE ? + d.deadline - d.received END, ?, d.route,
+                    SELECT d.id, l.id, CASE WHEN d.rank IN (0, 1, 2) THEN d.rank ELSE 1 END, 0, 0, 1,
+                      CASE WHEN d.deadline BETWEEN 1 AND \(StoredNumber.max)
+                          AND d.received BETWEEN 0 AND \(StoredNumber.max)
+                        THEN ? + max(0, d.deadline - d.received) ELSE 0 END, ?, d.route,
                       d.stable, d.badge, d.device, d.shown_key, d.badge_key,
                       CASE d.accepted WHEN 0 THEN d.received ELSE d.accepted END, d.stale
                     FROM dead d JOIN lane l ON l.sender = d.sender AND l.app = d.app AND l.kind = d.kind

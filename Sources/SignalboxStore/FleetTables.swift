@@ -9,9 +9,9 @@ extension SQLiteStore: FleetStore {
     /// The backlog of each lane, as of the last commit. What is leased is counted as waiting, because only the process
     /// that has leased it knows.
     public func fleet() async throws -> Fleet {
-        let now = nowUnixMs()
+        let (now, damage) = (nowUnixMs(), damage)
         return try await withCheckedThrowingContinuation { continuation in
-            look({ _, db in try FleetTables.read(nowUnixMs: now, db) }) {
+            look({ _, db in try FleetTables.read(nowUnixMs: now, damage, db) }) {
                 continuation.resume(with: $0)
             }
         }
@@ -20,11 +20,9 @@ extension SQLiteStore: FleetStore {
 
 /// What an operator sees of the queue.
 enum FleetTables {
-    static func read(nowUnixMs: UInt64, _ db: Database) throws -> Fleet {
+    static func read(nowUnixMs: UInt64, _ damage: DamagedRows, _ db: Database) throws -> Fleet {
         var backlogs: [Int64: Fleet.Backlog] = [:]
-        for row in try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane") {
-            backlogs[row[3]] = Fleet.Backlog(LaneKey(row))
-        }
+        for (id, lane) in try LaneKey.all(damage, db) { backlogs[id] = Fleet.Backlog(lane) }
         let blocks = try Row.fetchCursor(
             db,
             sql: """
@@ -33,8 +31,11 @@ enum FleetTables {
                 LEFT JOIN progress p ON p.block = b.id
                 """)
         while let row = try blocks.next() {
-            let done: Data? = row[2]
-            backlogs[row[0]]?.waiting += (row[1] as Int) - (done.map { Marks($0).marked } ?? 0)
+            guard let lane = try? row.number("lane"), let count = try? row.unsigned("count") else {
+                continue
+            }
+            let done = Marks((try? row.bytes("done")) ?? Data()).marked
+            backlogs[lane]?.waiting += max(0, Int(clamping: count) - done)
         }
         for (lane, backlog) in backlogs {
             backlogs[lane]?.oldestDueUnixMs = try oldest(of: lane, backlog.lane, db)
@@ -42,13 +43,14 @@ enum FleetTables {
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT lane, count(*), min(due) FILTER (WHERE leased = 0 AND due BETWEEN 1 AND ?)
+                SELECT lane, count(*) AS n, min(due) FILTER (WHERE leased = 0 AND due BETWEEN 1 AND ?) AS due
                 FROM delivery GROUP BY lane
                 """, arguments: [Int64(clamping: nowUnixMs)])
         for row in rows {
-            let (lane, due): (Int64, Int64?) = (row[0], row[2])
-            backlogs[lane]?.waiting += row[1]
-            let known = [backlogs[lane]?.oldestDueUnixMs, due.map { UInt64(clamping: $0) }]
+            guard let lane = try? row.number("lane") else { continue }
+            backlogs[lane]?.waiting += Int(clamping: try row.number("n"))
+            let due = try row.optional("due").map { UInt64(clamping: $0) }
+            let known = [backlogs[lane]?.oldestDueUnixMs, due]
             backlogs[lane]?.oldestDueUnixMs = known.compactMap { $0 }.min()
         }
         var out = Fleet(nowUnixMs: nowUnixMs)
@@ -64,7 +66,9 @@ enum FleetTables {
             sql: "SELECT bytes FROM block WHERE lane = ? AND rank = ? ORDER BY id LIMIT 1")
         var found: [UInt64] = []
         for rank in 0...2 {
-            guard let bytes = try Data.fetchOne(first, arguments: [lane, rank]) else { continue }
+            guard let row = try Row.fetchOne(first, arguments: [lane, rank]),
+                let bytes = try? row.bytes("bytes")
+            else { continue }
             let contents = bytes.withUnsafeBytes { BlockReader($0, lane: name).contents }
             found += contents.map(\.receivedUnixMs)
         }

@@ -27,7 +27,7 @@ struct HistoryTables {
     private var row = HistoryRow()
 
     mutating func start(_ db: Database) throws {
-        end = try Int64.fetchOne(db, sql: "SELECT max(id) FROM history") ?? 0
+        end = try Self.newest(db)
         committedEnd = end
     }
 
@@ -83,6 +83,11 @@ struct HistoryTables {
         row = HistoryRow()
     }
 
+    private static func newest(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(
+            db, sql: "SELECT max(id) FROM history WHERE id BETWEEN 0 AND \(StoredNumber.max)") ?? 0
+    }
+
     /// One step of a search.
     static func page(_ search: HistorySearch, _ db: Database) throws -> HistoryPage {
         var page = HistoryPage()
@@ -114,8 +119,7 @@ struct HistoryTables {
     private static func rows(
         _ search: HistorySearch, _ db: Database, _ found: (Int64, HistoryRow) -> Void
     ) throws -> UInt64? {
-        let newest = try Int64.fetchOne(db, sql: "SELECT max(id) FROM history") ?? 0
-        let last = search.cursor.map { Int64(clamping: $0) } ?? newest
+        let last = try search.cursor.map { Int64(clamping: $0) } ?? newest(db)
         let first = last - searchBytes
         let isMeant = search.tags.map { _ in "instr(tags, ?) > 0" }.joined(separator: " OR ")
         let select = try db.cachedStatement(
@@ -129,16 +133,15 @@ struct HistoryTables {
         let rows = try Row.fetchCursor(select, arguments: StatementArguments(arguments))
         while let next = try rows.next() {
             var row = HistoryRow()
-            let at: Int64 = next[1]
-            row.unixMs = UInt64(clamping: at)
-            row.tags = try next.withUnsafeData(atIndex: 2) { $0.map { Array($0) } ?? [] }
-            row.records = try next.withUnsafeData(atIndex: 3) { $0.map { Array($0) } ?? [] }
-            found(next[0], row)
+            row.unixMs = (try? next.time("at")) ?? 0
+            row.tags = Array((try? next.bytes("tags")) ?? Data())
+            row.records = Array((try? next.bytes("records")) ?? Data())
+            found(try next.number("id"), row)
         }
         let older = try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT id FROM history WHERE id <= ? AND at >= ? ORDER BY id DESC LIMIT 1"),
             arguments: [first, since])
-        return older.map { UInt64(clamping: $0[0] as Int64) }
+        return try older.map { UInt64(clamping: try $0.number("id")) }
     }
 }

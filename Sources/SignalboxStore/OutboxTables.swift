@@ -24,7 +24,12 @@ enum OutboxTables {
 
     /// At most how many there are; they are removed in order.
     static func count(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT coalesce(max(id) - min(id) + 1, 0) FROM outbox") ?? 0
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT coalesce(max(id) - min(id) + 1, 0) FROM outbox
+                WHERE id BETWEEN 0 AND \(StoredNumber.max)
+                """) ?? 0
     }
 
     /// Writes reports; with `id` the only one gets this id.
@@ -46,25 +51,48 @@ enum OutboxTables {
         }
     }
 
-    /// A report that cannot be read gets an empty device.
+    /// The oldest reports. `damaged`: ids of those that cannot be read.
     static func read(
         after last: Int64 = 0, max: Int, _ db: Database
-    ) throws -> [OutboxEntry] {
+    ) throws -> (entries: [OutboxEntry], damaged: [Int64]) {
         let select = try db.cachedStatement(
             sql: "SELECT * FROM outbox WHERE id > ? ORDER BY id LIMIT ?")
-        return try Row.fetchAll(select, arguments: [last, max]).map { row in
-            let (id, at, event): (Int64, Int64, Int64) = (row["id"], row["at"], row["event"])
-            let number: Int64 = row["kind"]
-            let device = RowCodec.device(row["device"], app: row["app"]) ?? Device()
-            let change = DeviceChange(
-                kind: DeviceChange.Kind(rawValue: UInt32(clamping: number)) ?? .invalid,
-                device: device, timeUnixMs: UInt64(clamping: at), reason: row["reason"],
-                subject: row["subject"])
-            return OutboxEntry(
-                id: UInt64(clamping: id),
-                report: DeviceReport(
-                    to: row["instance"], change, eventID: UInt64(clamping: event),
-                    isDeduped: row["deduped"]))
+        var (entries, damaged): ([OutboxEntry], [Int64]) = ([], [])
+        for row in try Row.fetchAll(select, arguments: [last, max]) {
+            do {
+                entries.append(try entry(row))
+            } catch is RowFault {
+                damaged.append(try row.number("id"))
+            }
+        }
+        return (entries, damaged)
+    }
+
+    private static func entry(_ row: Row) throws -> OutboxEntry {
+        guard let kind = DeviceChange.Kind(rawValue: UInt32(clamping: try row.number("kind"))),
+            let device = RowCodec.device(row.value("device"), app: try row.text("app"))
+        else { throw RowFault(column: "device") }
+        let change = DeviceChange(
+            kind: kind, device: device, timeUnixMs: try row.time("at"),
+            reason: try row.text("reason"), subject: try row.text("subject"))
+        return OutboxEntry(
+            id: try row.unsigned("id"),
+            report: DeviceReport(
+                to: try row.text("instance"), change, eventID: try row.unsigned("event"),
+                isDeduped: try row.number("deduped") != 0))
+    }
+
+    /// The oldest reports; those that cannot be read are removed, since they would be the oldest for good.
+    static func take(
+        max: Int, _ damage: DamagedRows, _ db: Database
+    ) throws -> [OutboxEntry] {
+        while true {
+            let (entries, damaged) = try read(max: max, db)
+            for id in damaged {
+                damage.note("outbox", id)
+                try db.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
+            }
+            if !entries.isEmpty || damaged.isEmpty { return entries }
         }
     }
 

@@ -24,11 +24,15 @@ struct OutcomeTables {
         let last = try Int64.fetchOne(
             db,
             sql: """
-                SELECT max(coalesce((SELECT first + count FROM outcome ORDER BY first DESC LIMIT 1), 1),
-                  coalesce((SELECT max(next) FROM outcome_receiver), 1),
-                  coalesce((SELECT value FROM counter WHERE name = ?), 1))
-                """, arguments: [Self.counter])
-        next = UInt64(clamping: last ?? 1)
+                SELECT max(
+                  coalesce((SELECT first + count FROM outcome WHERE first <= ?1 AND typeof(count) = 'integer'
+                    AND count <= ?1 ORDER BY first DESC LIMIT 1), 1),
+                  coalesce((SELECT max(next) FROM outcome_receiver
+                    WHERE typeof(next) = 'integer' AND next <= ?1), 1),
+                  coalesce((SELECT value FROM counter
+                    WHERE name = ?2 AND typeof(value) = 'integer' AND value <= ?1), 1))
+                """, arguments: [StoredNumber.max, Self.counter])
+        next = max(1, UInt64(clamping: last ?? 1))
     }
 
     // MARK: Appending
@@ -94,11 +98,9 @@ struct OutcomeTables {
             sql: "INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)",
             arguments: [Self.counter, Int64(clamping: next)])
         var removed: [(name: String, count: Int)] = []
-        for row in try Row.fetchAll(db, sql: "SELECT name, next FROM outcome_receiver") {
-            let (name, place): (String, Int64) = (row[0], row[1])
-            guard !names.contains(name) else { continue }
+        for (name, place) in try Self.receivers(db) where !names.contains(name) {
             try db.execute(sql: "DELETE FROM outcome_receiver WHERE name = ?", arguments: [name])
-            removed.append((name, max(0, Int(clamping: next) - Int(place))))
+            removed.append((name, Int(clamping: next - min(next, place))))
         }
         for name in names {
             try db.execute(
@@ -106,19 +108,24 @@ struct OutcomeTables {
                 arguments: [name, Int64(clamping: next)])
         }
         try removeTaken(db)
+        return (try Self.receivers(db), removed)
+    }
+
+    /// A position that cannot be read is that of what is kept.
+    private static func receivers(_ db: Database) throws -> [String: UInt64] {
         var out: [String: UInt64] = [:]
         for row in try Row.fetchAll(db, sql: "SELECT name, next FROM outcome_receiver") {
-            let place: Int64 = row[1]
-            out[row[0]] = UInt64(clamping: place)
+            guard let name = try? row.text("name") else { continue }
+            out[name] = (try? row.unsigned("next")) ?? 0
         }
-        return (out, removed)
+        return out
     }
 
     static func place(of receiver: String, _ db: Database) throws -> UInt64? {
-        try Int64.fetchOne(
+        try Row.fetchOne(
             db.cachedStatement(sql: "SELECT next FROM outcome_receiver WHERE name = ?"),
             arguments: [receiver]
-        ).map { UInt64(clamping: $0) }
+        ).map { (try? $0.unsigned("next")) ?? 0 }
     }
 
     static func taken(by receiver: String, next: UInt64, _ db: Database) throws {
@@ -146,16 +153,21 @@ struct OutcomeTables {
             sql: "SELECT first, at FROM outcome ORDER BY first LIMIT 1")
         guard let row = try Row.fetchOne(first) else { return [:] }
         let tooMany = Int64(clamping: next - min(next, OutcomeLimits.countMax))
-        guard (row[1] as Int64) < oldest || (row[0] as Int64) < tooMany else { return [:] }
+        // A time that cannot be read is old.
+        let at = (try? row.number("at")) ?? 0
+        guard try at < oldest || row.number("first") < tooMany else { return [:] }
         let young =
             try Int64.fetchOne(
-                db, sql: "SELECT first FROM outcome WHERE at >= ? ORDER BY first LIMIT 1",
-                arguments: [oldest]) ?? Int64(clamping: next)
+                db,
+                sql: """
+                    SELECT first FROM outcome WHERE typeof(at) = 'integer' AND at >= ?
+                    ORDER BY first LIMIT 1
+                    """, arguments: [oldest]) ?? Int64(clamping: next)
         let floor = max(young, tooMany)
         var lost: [String: Int] = [:]
-        let behind = try Row.fetchAll(
-            db, sql: "SELECT name, next FROM outcome_receiver WHERE next < ?", arguments: [floor])
-        for row in behind { lost[row[0]] = Int(floor - (row[1] as Int64)) }
+        for (name, place) in try Self.receivers(db) where place < UInt64(clamping: floor) {
+            lost[name] = Int(clamping: UInt64(clamping: floor) - place)
+        }
         try db.execute(
             sql: "UPDATE outcome_receiver SET next = ?1 WHERE next < ?1", arguments: [floor])
         try removeTaken(db)
@@ -181,7 +193,8 @@ struct OutcomeTables {
             bytes += records.count
             rows.append(
                 OutcomeRow(
-                    first: UInt64(clamping: select.integer(0)), count: Int(select.integer(1)),
+                    first: UInt64(clamping: select.integer(0)),
+                    count: Int(clamping: max(0, select.integer(1))),
                     bytes: records))
         }
         return (rows, false)

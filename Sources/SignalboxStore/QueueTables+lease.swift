@@ -46,7 +46,9 @@ extension QueueTables {
         if !isMarked { blocks.lentForGood() }
         if try blocks.hasDue(lane: id, nowUnixMs: now, hot, db) { out.hasMore = true }
         if !out.hasMore {
-            out.nextDueInMs = try nextDue(id, db).map { UInt64(clamping: max(0, $0 - now)) }
+            out.nextDueInMs = try nextDue(id, db).map {
+                StoredNumber.wait(untilMs: $0, nowMs: now)
+            }
         }
         return out
     }
@@ -186,13 +188,11 @@ extension QueueTables {
                   WHERE lane = ?1 AND rank IN (0, 1, 2) AND due <= ?2 AND leased = 0)
                 """)
         var found: [LaneKey] = []
-        let lanes = "SELECT sender, app, kind, id FROM lane ORDER BY id"
-        for row in try Row.fetchAll(db, sql: lanes) {
-            let id: Int64 = row[3]
+        for (id, lane) in try LaneKey.all(damage, db).sorted(by: { $0.key < $1.key }) {
             let isWaiting =
                 try Bool.fetchOne(hasRow, arguments: [id, due]) == true
                 || blocks.hasDue(lane: id, nowUnixMs: due, hot, db)
-            if isWaiting { found.append(LaneKey(row)) }
+            if isWaiting { found.append(lane) }
         }
         return found
     }
@@ -245,27 +245,25 @@ extension QueueTables {
                 SELECT note, event, source, subject, type, key, received FROM payload WHERE id = ?
                 """)
         guard let row = try Row.fetchOne(select, arguments: [id]),
-            let note = RowCodec.notification(row[0])
+            let note = RowCodec.notification(row.value("note"))
         else { return nil }
-        let (event, received): (Int64, Int64) = (row[1], row[6])
-        return Payload(
+        return try? Payload(
             note: SharedNotification(
-                note, eventType: row[4], eventKey: row[5],
-                receivedUnixMs: UInt64(clamping: received)),
-            event: UInt64(clamping: event),
-            source: row[2], subject: row[3])
+                note, eventType: row.text("type"), eventKey: row.text("key"),
+                receivedUnixMs: row.time("received")),
+            event: row.unsigned("event"), source: row.text("source"), subject: row.text("subject"))
     }
 
     private static func delivery(
         _ row: HotStatement, _ lane: LaneKey, _ content: Payload
     ) -> Delivery? {
         guard let device = RowCodec.device(row, 7, app: lane.app) else { return nil }
+        let attempts = StoredNumber.attempts(row.integer(1), free: row.integer(8))
         var delivery = Delivery(
             kind: lane.kind, id: UInt64(clamping: row.integer(0)), eventID: content.event,
             source: content.source,
             subject: content.subject, route: row.text(4), sender: lane.sender,
-            stableID: row.text(5), attempt: UInt32(clamping: row.integer(1)),
-            freeAttempts: UInt32(clamping: row.integer(8)),
+            stableID: row.text(5), attempt: attempts.attempt, freeAttempts: attempts.free,
             badge: row.isNull(6) ? nil : Int32(clamping: row.integer(6)),
             deadlineUnixMs: UInt64(clamping: row.integer(2)), content: content.note,
             device: device)

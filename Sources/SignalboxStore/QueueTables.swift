@@ -25,6 +25,10 @@ struct QueueTables {
     var given: Set<LaneKey> = []
     /// Damaged deliveries found since the last call of `takeDamagedCount`.
     var damagedCount = 0
+    /// Tells of rows that are left out.
+    let damage: DamagedRows
+
+    init(_ damage: DamagedRows = DamagedRows()) { self.damage = damage }
 
     /// The state found at startup.
     struct Start {
@@ -39,37 +43,43 @@ struct QueueTables {
     /// One process uses the file at a time, so there is no other owner.
     mutating func start(_ db: Database) throws -> Start {
         let row = try Row.fetchOne(
-            db, sql: "UPDATE owner SET epoch = epoch + 1 RETURNING name, epoch")
-        let epoch: Int64 = row?[1] ?? 0
-        let token = LeaseToken(owner: row?[0] ?? "", epoch: UInt64(clamping: epoch))
-        try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
+            db,
+            sql: """
+                UPDATE owner SET epoch = CASE WHEN typeof(epoch) = 'integer' AND epoch BETWEEN 0 AND ?
+                  THEN epoch + 1 ELSE 1 END RETURNING name, epoch
+                """, arguments: [StoredNumber.max])
+        let token = LeaseToken(
+            owner: (try? row?.text("name")) ?? "",
+            epoch: UInt64(clamping: (try? row?.number("epoch")) ?? 0))
+        try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased <> 0")
         let waiting = try waiting(db)
         try seen.start(hot, db)
         try outcomes.start(db)
         try history.start(db)
         stale.start(db)
         try Self.forgetEmptyLanes(db)
-        for row in try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane") {
-            laneIDs[LaneKey(row)] = row[3]
-        }
+        for (id, lane) in try LaneKey.all(damage, db) { laneIDs[lane] = id }
         return Start(token: token, lastID: try Self.lastID(db), waiting: waiting)
     }
 
     /// The largest id in use.
     static func lastID(_ db: Database) throws -> UInt64 {
+        let tables = ["delivery", "payload", "dead", "block"].map {
+            "(SELECT coalesce(max(id), 0) FROM \($0) WHERE id BETWEEN 0 AND \(StoredNumber.max))"
+        }
         let last = try Int64.fetchOne(
             db,
             sql: """
-                SELECT max((SELECT coalesce(max(id), 0) FROM delivery),
-                  (SELECT coalesce(max(id), 0) FROM payload), (SELECT coalesce(max(id), 0) FROM dead),
-                  (SELECT coalesce(max(id), 0) FROM block),
-                  (SELECT coalesce(max(value), 0) FROM counter WHERE name = 'last_id'))
+                SELECT max(\(tables.joined(separator: ", ")),
+                  coalesce((SELECT value FROM counter WHERE name = 'last_id'
+                    AND typeof(value) = 'integer' AND value BETWEEN 0 AND \(StoredNumber.max)), 0))
                 """)
         return UInt64(clamping: last ?? 0)
     }
 
     private func waiting(_ db: Database) throws -> Int {
         let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM delivery") ?? 0
+        // A number that was damaged is repaired by now.
         let inBlocks = try Int.fetchOne(db, sql: "SELECT sum(count) FROM block") ?? 0
         let done = try hot.statement(.allProgress, db)
         var doneCount = 0
@@ -114,8 +124,8 @@ struct QueueTables {
                     RETURNING payload, id
                     """), arguments: [lane, stableID])
         for row in rows {
-            try release(row[0], 1, db)
-            try removeAttempts(row[1], db)
+            if let payload = try? row.number("payload") { try release(payload, 1, db) }
+            try removeAttempts(row.number("id"), db)
         }
         return rows.count
     }
@@ -285,19 +295,6 @@ struct QueueTables {
         insert.bind(1)
         insert.bind(content.eventKey)
         try insert.run()
-    }
-
-    mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {
-        if let known = laneIDs[lane] { return known }
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO lane (sender, app, kind) VALUES (?, ?, ?)",
-            arguments: lane.columns)
-        let id =
-            try Int64.fetchOne(
-                db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ? AND kind = ?",
-                arguments: lane.columns) ?? 0
-        laneIDs[lane] = id
-        return id
     }
 
     /// The result of `settle`.
@@ -490,17 +487,4 @@ struct QueueTables {
         try note(attempt, id, db)
         return true
     }
-}
-
-extension LaneKey {
-    /// From the columns sender, app and kind.
-    init(_ row: Row) {
-        let kind: Int64 = row[2]
-        self.init(
-            sender: row[0], app: row[1],
-            kind: DeliveryKind(rawValue: UInt8(clamping: kind)) ?? .push)
-    }
-
-    /// For the columns sender, app and kind.
-    var columns: StatementArguments { [sender, app, Int64(kind.rawValue)] }
 }

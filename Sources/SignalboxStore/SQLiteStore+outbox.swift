@@ -6,7 +6,8 @@ extension SQLiteStore: Outbox {
     public func outbox(
         max: Int, done: @escaping @Sendable (Result<[OutboxEntry], StoreFailure>) -> Void
     ) {
-        submitQueue({ db, _, _ in (try OutboxTables.read(max: max, db), 0) }, done)
+        let damage = damage
+        submitQueue({ db, _, _ in (try OutboxTables.take(max: max, damage, db), 0) }, done)
     }
 
     /// Everything up to this entry is in the queue.

@@ -12,13 +12,19 @@ extension SQLiteStore: PeopleStore {
                     WHERE user = ?1 AND (?2 = '' OR app = ?2)
                     """,
                 arguments: [user.user, user.app]
-            ).reduce(into: [:]) { $0[UserKey(app: $1[0], user: $1[1])] = $1[2] }
+            ).reduce(into: [:]) { out, row in
+                guard let app = try? row.text("app"), let user = try? row.text("user"),
+                    let number = try? row.number("number")
+                else { return }
+                out[UserKey(app: app, user: user)] = Int32(clamping: number)
+            }
         }
     }
 
     /// Looks for deliveries to a user in a part of the queue.
     public func waiting(of user: UserKey, after place: String) async throws -> WaitingPart {
-        try await read { db in try WaitingSearch.part(of: user, after: place, db) }
+        let damage = damage
+        return try await read { db in try WaitingSearch.part(of: user, after: place, damage, db) }
     }
 
     /// Changes rows of history.

@@ -17,7 +17,7 @@ extension SQLiteStore: KeyValueStore {
                         sql: "SELECT value, expires FROM value WHERE instance = ? AND key = ?"),
                     arguments: [instance, key])
                 guard let row else { return }
-                let expires: Int64? = row[1]
+                let expires = try? row.optional("expires")
                 if let expires, expires <= Int64(clamping: nowUnixMs) { return }
                 let bytes = try row.withUnsafeData(atIndex: 0) { Array($0 ?? Data()) }
                 found.set(bytes)
@@ -48,7 +48,8 @@ extension SQLiteStore: KeyValueStore {
                             """), arguments: [instance, now])
                 var values: [String: [UInt8]] = [:]
                 for row in rows {
-                    values[row[0]] = try row.withUnsafeData(atIndex: 1) { Array($0 ?? Data()) }
+                    guard let key = try? row.text("key") else { continue }
+                    values[key] = try row.withUnsafeData(named: "value") { Array($0 ?? Data()) }
                 }
                 found.set(values)
             },
@@ -95,7 +96,7 @@ extension SQLiteStore: KeyValueStore {
                 let keys = try String.fetchAll(
                     db.cachedStatement(
                         sql: """
-                            SELECT key FROM value WHERE instance = ? AND key > ? AND key >= ?
+                            SELECT key FROM value WHERE instance = ? AND typeof(key) = 'text' AND key > ? AND key >= ?
                               AND substr(key, 1, length(?)) = ? AND (expires IS NULL OR expires > ?)
                             ORDER BY key LIMIT ?
                             """),
@@ -133,7 +134,7 @@ extension SQLiteStore: KeyValueStore {
                         .execute(arguments: [instance, key])
                     return
                 }
-                let kept: Int64? = row?[1]
+                let kept = try? row?.optional("expires")
                 let expires =
                     effect.forMs.map { forMs in
                         forMs.map { Int64(clamping: nowUnixMs &+ $0) }

@@ -70,6 +70,8 @@ public final class SQLiteStore: DeliveryQueue {
     let outcomes: SharedCount
     let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
+    /// Tells of rows that are left out.
+    let damage: DamagedRows
     private let freeBytes: @Sendable () -> UInt64
 
     /// Opens a store, or creates it.
@@ -81,7 +83,8 @@ public final class SQLiteStore: DeliveryQueue {
         }
         let queue = try files.database(bytesMax: options.bytesMax)
         try files.requireNoCopy(queue)
-        var tables = QueueTables()
+        let damage = DamagedRows { options.onNotice(.damaged(count: 1, "\(files.path): \($0)")) }
+        var tables = QueueTables(damage)
         let start: QueueTables.Start
         do {
             if let name = try BlockTables.takeBack(queue) {
@@ -91,8 +94,9 @@ public final class SQLiteStore: DeliveryQueue {
                         "\(files.path): deliveries that senders had taken over cannot be read; they are not "
                             + "sent, and stay in the table \(name) for a repair"))
             }
+            try RowRepair(damage).run(queue)
             let opened = try queue.write { db in
-                var fresh = QueueTables()
+                var fresh = QueueTables(damage)
                 let start = try fresh.start(db)
                 return (fresh, start)
             }
@@ -119,7 +123,7 @@ public final class SQLiteStore: DeliveryQueue {
         return SQLiteStore(
             start.token, watcher, inbox, writer, waiting, diskFull, fileGone, failing, checkpoints,
             outcomes, reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs,
-            freeBytes: { options.freeBytes(files.path) })
+            freeBytes: { options.freeBytes(files.path) }, damage: damage)
     }
 
     private init(
@@ -129,8 +133,9 @@ public final class SQLiteStore: DeliveryQueue {
         _ checkpoints: SharedCount, _ outcomes: SharedCount,
         _ reader: StoreReader, waitingMax: Int,
         nowUnixMs: @escaping @Sendable () -> UInt64,
-        freeBytes: @escaping @Sendable () -> UInt64
+        freeBytes: @escaping @Sendable () -> UInt64, damage: DamagedRows
     ) {
+        self.damage = damage
         self.token = token
         self.watcher = watcher
         self.inbox = inbox

@@ -34,8 +34,9 @@ struct StaleTables {
             for table in ["delivery", "dead"] {
                 for column in ["shown_key", "badge_key"] {
                     let keys = try Row.fetchCursor(
-                        db, sql: "SELECT \(column) FROM \(table) WHERE \(column) IS NOT NULL")
-                    while let row = try keys.next() { note(row[0] as Int64? ?? 0) }
+                        db, sql: "SELECT \(column) AS key FROM \(table) WHERE \(column) IS NOT NULL"
+                    )
+                    while let row = try keys.next() { note((try? row.number("key")) ?? 0) }
                 }
             }
         } catch {

@@ -12,12 +12,13 @@ enum WaitingSearch {
     private static let tables = ["block", "flight", "delivery"]
 
     /// `place`: a table and the id after which the part begins.
-    static func part(of user: UserKey, after place: String, _ db: Database) throws -> WaitingPart {
+    static func part(
+        of user: UserKey, after place: String, _ damage: DamagedRows, _ db: Database
+    ) throws -> WaitingPart {
         let words = place.split(separator: " ")
         let table = words.first.map { String($0) } ?? tables[0]
         let after = words.last.flatMap { Int64($0) } ?? 0
-        let lanes = try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane")
-            .reduce(into: [Int64: LaneKey]()) { $0[$1[3]] = LaneKey($1) }
+        let lanes = try LaneKey.all(damage, db)
         var part = WaitingPart()
         let end =
             table == "delivery"
@@ -38,16 +39,15 @@ enum WaitingSearch {
         let found = try Row.fetchAll(
             db,
             sql: """
-                SELECT b.id, b.lane, b.bytes, p.done, instr(b.bytes, ?) > 0 FROM \(table) b
+                SELECT b.id, b.lane, b.bytes, p.done, instr(b.bytes, ?) > 0 AS named FROM \(table) b
                   LEFT JOIN progress p ON p.block = b.id
                 WHERE b.id > ? ORDER BY b.id LIMIT ?
                 """, arguments: [Data(user.user.utf8), id, blocksMax])
         for row in found {
-            let (lane, isNamed): (Int64, Bool) = (row[1], row[4])
-            guard isNamed, let lane = lanes[lane] else { continue }
-            let marks: Data? = row[3]
-            let done = marks.map { Marks($0) } ?? Marks()
-            let bytes: Data = row[2]
+            guard (try? row.number("named")) == 1, let number = try? row.number("lane"),
+                let lane = lanes[number], let bytes = try? row.bytes("bytes")
+            else { continue }
+            let done = Marks((try? row.bytes("done")) ?? Data())
             let reader = bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
             for (index, (delivery, content)) in reader.deliveries.enumerated()
             where !done[index] && user.owns(delivery.device) {
@@ -56,7 +56,7 @@ enum WaitingSearch {
                         delivery, receivedUnixMs: reader.contents[content].receivedUnixMs))
             }
         }
-        return found.count < blocksMax ? nil : found.last?[0]
+        return try found.count < blocksMax ? nil : found.last?.number("id")
     }
 
     /// Returns the id of the last row; nil: there are no more.

@@ -7,7 +7,7 @@ extension FuzzTarget {
     static let record = FuzzTarget(name: "record") { input in
         guard let first = input.first else { return }
         let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())
-        switch first % 9 {
+        switch first % 10 {
         case 0: check(Device.self, rest)
         case 1: check(PushNotification.self, rest)
         case 2: check(Recipient.self, rest)
@@ -16,8 +16,33 @@ extension FuzzTarget {
         case 5: check(BlockContent.self, rest)
         case 6: check(HistoryEvent.self, rest)
         case 7: check(HistoryStep.self, rest)
+        case 8: rows(rest)
         default: check(Attribute.self, rest)
         }
+    }
+
+    /// Rows of history, outcomes, dedupe keys and marks, with numbers that no gateway writes.
+    private static func rows(_ input: UnsafeRawBufferPointer) {
+        guard input.count >= 16 else { return }
+        func number(_ place: Int) -> Int64 {
+            input.loadUnaligned(fromByteOffset: place, as: Int64.self)
+        }
+        let (one, other) = (number(0), number(8))
+        if let id = StoredNumber.unsigned(one) { require(id <= StoredNumber.max, "a large id") }
+        let tried = StoredNumber.attempts(one, free: other)
+        require(tried.attempt > tried.free, "more free attempts than attempts")
+        require(
+            (StoredNumber.wait(untilMs: one, nowMs: other) > 0) == (one > other), "another wait")
+        let rest = Array(input.dropFirst(16))
+        var history = HistoryRow()
+        (history.tags, history.records) = (rest, rest)
+        _ = history.read()
+        _ = history.has(anyOf: [.user("u")])
+        let first = UInt64(clamping: one)
+        var batch = OutcomeBatch(from: UInt64(clamping: other), wish: OutcomeWish())
+        batch.add(OutcomeRow(first: first, count: Int(clamping: other), bytes: rest))
+        SeenKeys.each(UnsafeRawBufferPointer(rebasing: input.dropFirst(16))) { _, _ in }
+        _ = Marks(rest).marked
     }
 
     /// A block of the queue, of any version. What is read of it is written as a block that is read in full.

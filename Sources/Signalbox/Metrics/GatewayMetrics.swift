@@ -88,7 +88,8 @@ final class GatewayMetrics: Sendable {
     let commitTime: Histogram
     let damaged = Counters(
         "signalbox_damaged_total",
-        "deliveries with unreadable rows; they become dead letters (`damaged`)")
+        "rows that cannot be read: deliveries become dead letters (`damaged`), other rows are left out"
+    )
     let deadStored = Gauges(
         "signalbox_dead_letters", "dead letters that are stored, counted every 30 s")
     let deadRemoved = Counters(

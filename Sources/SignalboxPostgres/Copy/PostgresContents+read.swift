@@ -140,9 +140,17 @@ extension PostgresContents {
             SELECT encode(key, 'hex'), key, max(until) FROM signalbox.seen WHERE key > decode($1::text, 'hex')
             GROUP BY key ORDER BY key LIMIT \(Self.rowsMax)
             """, values)
-        return page(rows, after: after) { row in
-            .seen(SeenKey(rows.bytes(row, 1)), untilUnixMs: UInt64(clamping: rows.number(row, 2)))
+        var page = page(rows, after: after) { row in
+            let key = rows.bytes(row, 1)
+            return .seen(
+                key.count == 16 ? SeenKey(key) : SeenKey(high: 0, low: 0),
+                untilUnixMs: UInt64(clamping: rows.number(row, 2)))
         }
+        // What has another length is no key.
+        let count = page.records.count
+        page.records = zip(0..., page.records).filter { rows.bytes($0.0, 1).count == 16 }.map(\.1)
+        page.damaged = count - page.records.count
+        return page
     }
 
     private func reports(after: String) throws(PostgresFault) -> StorePage {
@@ -168,11 +176,11 @@ extension PostgresContents {
         let max = 16
         let rows = try rows(
             "first, count, at, records", from: "outcome", key: [("first", "bigint")],
-            where: "first + count > \(TableCounts.floor)", max: max, after: after)
+            where: "\(OutcomeTables.end) > \(TableCounts.floor)", max: max, after: after)
         return page(rows, max: max, after: after) { row in
             .outcomes(
                 OutcomeRow(
-                    first: UInt64(clamping: rows.number(row, 1)), count: Int(rows.number(row, 2)),
+                    first: rows.unsigned(row, 1), count: Int(clamping: rows.unsigned(row, 2)),
                     bytes: Array(rows.bytes(row, 4))),
                 unixMs: UInt64(clamping: rows.number(row, 3)))
         }
@@ -221,7 +229,7 @@ extension PostgresContents {
         var page = StorePage(after: after)
         for row in 0..<rows.count {
             page.end = "block\(rows.text(row, 0))"
-            var left = Int(rows.number(row, 8))
+            var left = rows.blockCount(row, 8) ?? 0
             guard let lane = lanes.keys[rows.number(row, 7)] else { continue }
             let done = Marks(rows, row, from: 2)
             let reader = BlockReader(rows.bytes(row, 6), lane: lane)
@@ -232,7 +240,7 @@ extension PostgresContents {
                         StoredDelivery(
                             delivery, receivedUnixMs: reader.contents[content].receivedUnixMs)))
             }
-            page.damaged += left
+            page.damaged += max(0, left)
         }
         page.isLast = rows.count < Self.blocksMax
         return page

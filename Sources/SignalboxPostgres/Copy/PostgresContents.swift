@@ -165,6 +165,6 @@ public final class PostgresContents: StoreContents {
         }
         return CopyMark(
             source: rows.text(0, 0), kind: kind, after: rows.text(0, 2),
-            damaged: Int(rows.number(0, 3)))
+            damaged: Int(clamping: rows.unsigned(0, 3)))
     }
 }

@@ -18,7 +18,7 @@ enum TableCounts {
         (.receivers, "count(*) FROM signalbox.outcome_receiver"),
         (
             .outcomes,
-            "coalesce(sum(count), 0)::bigint FROM signalbox.outcome WHERE first + count > \(floor)"
+            "coalesce(sum(least(greatest(count, 0), \(Int32.max))), 0)::bigint FROM signalbox.outcome WHERE \(OutcomeTables.end) > \(floor)"
         ),
     ]
 
@@ -35,7 +35,7 @@ enum TableCounts {
     /// Waiting deliveries of each lane.
     static let waiting = """
         SELECT l.sender, l.app, l.kind, sum(w.n)::bigint FROM signalbox.lane l JOIN (
-          SELECT lane, sum(n) AS n FROM signalbox.block GROUP BY lane
+          SELECT lane, sum(least(greatest(n, 0), 256)) AS n FROM signalbox.block GROUP BY lane
           UNION ALL SELECT lane, count(*) FROM signalbox.delivery GROUP BY lane) w ON w.lane = l.id
         GROUP BY l.sender, l.app, l.kind
         """

@@ -1,4 +1,5 @@
 internal import CPostgres
+internal import SignalboxCore
 
 /// What a statement found, in binary form.
 ///
@@ -34,6 +35,17 @@ final class Rows {
         var out: Int64 = (bytes.first ?? 0) & 0x80 == 0 ? 0 : -1
         for byte in bytes { out = out << 8 | Int64(byte) }
         return out
+    }
+
+    /// An id or a position, which somebody may have changed; 0 if it cannot be one.
+    func unsigned(_ row: Int, _ column: Int) -> UInt64 {
+        StoredNumber.unsigned(number(row, column)) ?? 0
+    }
+
+    /// A number of a block's deliveries; nil: it cannot be one.
+    func blockCount(_ row: Int, _ column: Int) -> Int? {
+        let count = number(row, column)
+        return (1...Int64(Marks.count)).contains(count) ? Int(count) : nil
     }
 
     func optional(_ row: Int, _ column: Int) -> Int64? {

@@ -123,7 +123,8 @@ enum QueueSQL {
         "retry_rows",
         """
         UPDATE signalbox.delivery d SET owner = 0, due = v.due, attempt = v.attempt,
-          free = d.free + v.free, attempts = CASE
+          free = least(greatest(d.free, 0), 1000000000) + v.free, attempts = CASE
+            WHEN jsonb_typeof(d.attempts) <> 'array' THEN jsonb_build_array(v.record::jsonb)
             WHEN v.free = 1 AND d.attempts -> -1 ->> 'reason' = v.reason
               AND d.attempts -> -2 ->> 'reason' = v.reason
             THEN (d.attempts - (-1)) || v.record::jsonb ELSE d.attempts || v.record::jsonb END
@@ -140,7 +141,9 @@ enum QueueSQL {
             AS v (id, at, reason, record)
           WHERE d.id = v.id AND \(isMine)
           RETURNING d.id, v.at, d.lane, d.rank, v.reason, d.route, d.deadline, d.received, d.stable,
-            d.is_report, d.attempts || v.record::jsonb AS attempts, d.body, \(StaleColumns.names))
+            d.is_report, CASE jsonb_typeof(d.attempts)
+              WHEN 'array' THEN d.attempts || v.record::jsonb
+              ELSE jsonb_build_array(v.record::jsonb) END AS attempts, d.body, \(StaleColumns.names))
         INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
           is_report, attempts, body, \(StaleColumns.names))
         SELECT id, at, lane, rank, reason, route, deadline, received, stable, is_report, attempts, body,
@@ -231,9 +234,9 @@ enum QueueSQL {
         WHERE id = $1::bigint
         """)
 
-    /// So many deliveries of a damaged block cannot be read.
+    /// So many deliveries are left of a damaged block.
     static let writeOff = Statement(
-        "write_off", "UPDATE signalbox.block SET n = n - $2::bigint WHERE id = $1::bigint")
+        "write_off", "UPDATE signalbox.block SET n = $2::bigint WHERE id = $1::bigint")
 
     static let dropEmpty = Statement(
         "drop_empty", "DELETE FROM signalbox.block WHERE id = $1::bigint AND n = 0")
@@ -301,7 +304,7 @@ enum QueueSQL {
     static let waiting = Statement(
         "waiting",
         """
-        SELECT ((SELECT coalesce(sum(n), 0) FROM signalbox.block)
+        SELECT ((SELECT coalesce(sum(least(greatest(n, 0), 256)), 0) FROM signalbox.block)
           + (SELECT count(*) FROM signalbox.delivery))::bigint
         """)
 

@@ -6,14 +6,14 @@ struct Damage {
     var nowUnixMs: Int64
     /// Deliveries with rows of their own.
     var rows: [Int64] = []
-    private(set) var blocks: [(block: Int64, lost: Int)] = []
+    private(set) var blocks: [(block: Int64, lost: Int, left: Int)] = []
 
     init(lane: Int64, nowUnixMs: Int64) {
         self.lane = lane
         self.nowUnixMs = nowUnixMs
     }
 
-    mutating func add(_ damage: (block: Int64, lost: Int)?) {
+    mutating func add(_ damage: (block: Int64, lost: Int, left: Int)?) {
         if let damage { blocks.append(damage) }
     }
 
@@ -29,11 +29,11 @@ extension QueueWriter {
     func writeOff(_ damage: Damage, _ group: Group, _ transaction: Transaction) {
         if !damage.rows.isEmpty { bury(damage, group, transaction) }
         var dead = DeadRows()
-        for (block, lost) in damage.blocks {
+        for (block, lost, left) in damage.blocks {
             for _ in 0..<lost { dead.add(nextID(), damage) }
             var values = Parameters()
             values.add(block)
-            values.add(Int64(lost))
+            values.add(Int64(left))
             transaction.send(QueueSQL.writeOff, values)
             var one = Parameters()
             one.add(block)
@@ -41,7 +41,9 @@ extension QueueWriter {
             tell(
                 lost,
                 "block \(block) of the queue is damaged: \(lost) of its deliveries cannot be read, "
-                    + "they are dead letters now", group)
+                    + (lost > 0
+                        ? "they are dead letters now" : "and its number of deliveries was wrong"),
+                group)
         }
         if dead.count > 0 { transaction.send(QueueSQL.bury, dead.parameters) }
     }

@@ -98,11 +98,11 @@ extension QueueWriter {
                 out.append(delivery)
             case .block(let id):
                 guard let content = taken.blocks[id] else { continue }
-                damage.add(content.damage)
+                damage.add(content.damage(moving: 0))
                 out += hold(content, lane: lane, untilUnixMs: untilUnixMs, group, transaction)
             case .part(let id, let count):
                 guard let content = taken.blocks[id] else { continue }
-                damage.add(content.damage)
+                damage.add(content.damage(moving: count))
                 out += split(
                     content, count, lane: lane, untilUnixMs: untilUnixMs, &drafts, group,
                     transaction)
@@ -148,7 +148,11 @@ extension QueueWriter {
             }
             group.ask(transaction, QueueSQL.dueBlocks, values(Self.blocksMax)) { rows in
                 found[rank].blocks = (0..<rows.count).map {
-                    ((rows.number($0, 0), rows.number($0, 2)), Int(rows.number($0, 1)))
+                    // Of a number that is none, the block itself says how many there are.
+                    (
+                        (rows.number($0, 0), rows.number($0, 2)),
+                        rows.blockCount($0, 1) ?? Marks.count
+                    )
                 }
             }
         }
@@ -201,7 +205,9 @@ extension QueueWriter {
                 if $0.count > 0 { found[rank].row = $0.number(0, 0) }
             }
             group.ask(transaction, QueueSQL.probeBlock, values) {
-                if $0.count > 0 { found[rank].block = ($0.number(0, 0), Int($0.number(0, 1))) }
+                if $0.count > 0 {
+                    found[rank].block = ($0.number(0, 0), $0.blockCount(0, 1) ?? Marks.count)
+                }
             }
         }
         try group.finish(transaction)
@@ -227,13 +233,16 @@ extension QueueWriter {
     private struct BlockContents {
         var id: Int64
         var done: Marks
-        /// How many deliveries it should have left.
-        var count: Int
+        /// How many deliveries it should have left; nil: its row does not say.
+        var count: Int?
         var reader: BlockReader
 
-        /// What of it cannot be read.
-        var damage: (block: Int64, lost: Int)? {
-            reader.isBroken && count > left.count ? (id, count - left.count) : nil
+        /// What of it cannot be read, and how many are left in it when some have moved.
+        func damage(moving count: Int) -> (block: Int64, lost: Int, left: Int)? {
+            let found = left.count
+            guard self.count != found else { return nil }
+            let lost = reader.isBroken ? max(0, (self.count ?? found) - found) : 0
+            return (id, lost, max(0, found - count))
         }
 
         var left: [Int] { reader.deliveries.indices.filter { !done[$0] } }
@@ -264,7 +273,7 @@ extension QueueWriter {
             for row in 0..<found.count {
                 let id = found.number(row, 0)
                 taken.blocks[id] = BlockContents(
-                    id: id, done: Marks(found, row, from: 1), count: Int(found.number(row, 6)),
+                    id: id, done: Marks(found, row, from: 1), count: found.blockCount(row, 6),
                     reader: BlockReader(found.bytes(row, 5), lane: lane))
             }
         }
@@ -372,7 +381,7 @@ extension QueueWriter {
         if !rows.isEmpty {
             group.ask(transaction, QueueSQL.extendRows, lease(rows, untilUnixMs: untilUnixMs)) {
                 found in
-                for row in 0..<found.count { known.insert(UInt64(found.number(row, 0))) }
+                for row in 0..<found.count { known.insert(UInt64(clamping: found.number(row, 0))) }
             }
         }
         try group.finish(transaction)
@@ -402,8 +411,10 @@ extension Delivery {
                 receivedUnixMs: received)
             delivery.setAccepted(content.receivedUnixMs)
         }
-        delivery.attempt = UInt32(clamping: rows.number(row, first + 1))
-        delivery.freeAttempts = UInt32(clamping: rows.number(row, first + 2))
+        let attempts = StoredNumber.attempts(
+            rows.number(row, first + 1), free: rows.number(row, first + 2))
+        delivery.attempt = attempts.attempt
+        delivery.freeAttempts = attempts.free
         delivery.deadlineUnixMs = UInt64(clamping: rows.number(row, first + 3))
         self = delivery
     }

@@ -133,7 +133,9 @@ extension QueueWriter {
             found.questions += 1
             group.ask(transaction, statement, values) { rows in
                 found.answers += 1
-                for row in 0..<rows.count { found.found.insert(UInt64(rows.number(row, 0))) }
+                for row in 0..<rows.count {
+                    found.found.insert(UInt64(clamping: rows.number(row, 0)))
+                }
                 if endsThem { group.delta -= rows.count }
             }
         }

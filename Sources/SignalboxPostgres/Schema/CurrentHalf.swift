@@ -2,7 +2,7 @@
 /// both.
 enum CurrentHalf {
     /// Its number, inside a statement.
-    static func of(_ table: String) -> String {
-        "(SELECT value FROM signalbox.meta WHERE name = '\(table)_part')"
+    static func of(_ table: String, parts: Int64 = 2) -> String {
+        "(SELECT abs(value % \(parts)) FROM signalbox.meta WHERE name = '\(table)_part')"
     }
 }

@@ -312,7 +312,7 @@ struct Opening {
             INSERT INTO signalbox.gateway AS g (name, version, life, epoch, started, heartbeat)
             SELECT $1::text, $2::text, nextval('signalbox.life'), 1, t.now, t.now
             FROM (SELECT \(ClockSQL.nowMs) AS now) t
-            ON CONFLICT (name) DO UPDATE SET life = excluded.life, epoch = g.epoch + 1,
+            ON CONFLICT (name) DO UPDATE SET life = excluded.life, epoch = least(greatest(g.epoch, 0), \(StoredNumber.max)) + 1,
               version = excluded.version, started = excluded.started, heartbeat = excluded.heartbeat
             RETURNING life, epoch, started
             """, named)

@@ -91,7 +91,7 @@ enum DeadTables {
         let delivery = reader.deliveries.first?.delivery
         let content = reader.contents.first
         return DeadLetter(
-            kind: lane.kind, id: UInt64(rows.number(row, 0)),
+            kind: lane.kind, id: UInt64(clamping: rows.number(row, 0)),
             unixMs: UInt64(clamping: rows.number(row, 1)), reason: rows.text(row, 2),
             sender: lane.sender, route: rows.text(row, 4), eventID: content?.event ?? 0,
             source: content?.source ?? "", type: content?.type ?? "",
@@ -107,7 +107,7 @@ enum DeadTables {
         return items.map { item in
             func number(_ name: String) -> Int64 { item[name]?.integer ?? 0 }
             var attempt = Attempt(
-                number: UInt32(clamping: number("number")),
+                number: StoredNumber.attempts(number("number"), free: 0).attempt,
                 unixMs: UInt64(clamping: number("unix_ms")), reason: item["reason"]?.string ?? "",
                 code: UInt32(clamping: number("code")), detail: item["detail"]?.string ?? "")
             attempt.owner = item["gateway"]?.string ?? ""
@@ -141,7 +141,7 @@ enum DeadTables {
             ids.append(rows.number(row, 0))
             lanes[rows.number(row, 1)] = lane
         }
-        return (ids, lanes, rows.count > limit ? UInt64(rows.number(limit, 0)) : nil)
+        return (ids, lanes, rows.count > limit ? UInt64(clamping: rows.number(limit, 0)) : nil)
     }
 
     static func purge(
@@ -200,8 +200,11 @@ enum DeadTables {
                 WITH gone AS (DELETE FROM signalbox.dead WHERE id = ANY ($1::bigint[]) RETURNING *)
                 INSERT INTO signalbox.delivery (part, id, lane, rank, due, owner, attempt, free,
                   deadline, received, stable, route, is_report, attempts, body, \(StaleColumns.names))
-                SELECT \(CurrentHalf.of("delivery")), id, lane, rank, 0, 0, 1, 0,
-                  CASE deadline WHEN 0 THEN 0 ELSE $2::bigint + greatest(0, deadline - received) END,
+                SELECT \(CurrentHalf.of("delivery")), id, lane,
+                  CASE WHEN rank IN (0, 1, 2) THEN rank ELSE 1 END, 0, 0, 1, 0,
+                  CASE WHEN deadline BETWEEN 1 AND \(StoredNumber.max)
+                      AND received BETWEEN 0 AND \(StoredNumber.max)
+                    THEN $2::bigint + greatest(0, deadline - received) ELSE 0 END,
                   $3::bigint, stable, route, is_report, '[]'::jsonb, body, shown_key, badge_key,
                   CASE accepted WHEN 0 THEN received ELSE accepted END, stale
                 FROM gone

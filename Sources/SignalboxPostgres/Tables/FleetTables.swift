@@ -57,7 +57,7 @@ enum FleetTables {
         "fleet_backlogs",
         """
         WITH work AS (
-          SELECT lane, CASE WHEN due > $1::bigint THEN owner ELSE 0 END AS life, n, due
+          SELECT lane, CASE WHEN due > $1::bigint THEN owner ELSE 0 END AS life, least(greatest(n, 0), 256) AS n, due
           FROM signalbox.block
           UNION ALL
           SELECT lane, CASE WHEN due > $1::bigint THEN owner ELSE 0 END, 1, due

@@ -144,7 +144,7 @@ final class Halves: @unchecked Sendable {
             Statement(
                 "",
                 """
-                SELECT value FROM signalbox.meta WHERE name = '\(table.name)_part'
+                SELECT abs(value % 2) FROM signalbox.meta WHERE name = '\(table.name)_part'
                 FOR UPDATE SKIP LOCKED
                 """))
         return rows.count == 0 ? nil : rows.number(0, 0)

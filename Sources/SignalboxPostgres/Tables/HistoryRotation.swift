@@ -37,7 +37,7 @@ final class HistoryRotation: @unchecked Sendable {
                 Statement(
                     "",
                     """
-                    SELECT value FROM signalbox.meta WHERE name = 'history_part'
+                    SELECT abs(value % \(Self.count)) FROM signalbox.meta WHERE name = 'history_part'
                     FOR UPDATE SKIP LOCKED
                     """))
             guard rows.count > 0 else { return }

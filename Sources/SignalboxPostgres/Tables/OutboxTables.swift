@@ -81,7 +81,7 @@ enum OutboxTables {
                 device: device, timeUnixMs: UInt64(clamping: rows.number(row, 3)),
                 reason: rows.text(row, 4), subject: rows.text(row, 5))
             return OutboxEntry(
-                id: UInt64(rows.number(row, 0)),
+                id: UInt64(clamping: rows.number(row, 0)),
                 report: DeviceReport(
                     to: rows.text(row, 1), change, eventID: UInt64(clamping: rows.number(row, 6)),
                     isDeduped: rows.number(row, 7) != 0))

@@ -10,10 +10,13 @@ enum OutcomeTables {
 
     /// The next number. The newest row is in the current half, unless that is empty; the end of the other one may be
     /// nothing but dead rows.
+    static let end =
+        "(least(greatest(first, 0), \(StoredNumber.max)) + least(greatest(count, 0), \(Int32.max)))"
+
     private static let newest = """
-        coalesce((SELECT first + count FROM signalbox.outcome
+        coalesce((SELECT \(end) FROM signalbox.outcome
             WHERE part = \(CurrentHalf.of("outcome")) ORDER BY first DESC LIMIT 1),
-          (SELECT first + count FROM signalbox.outcome ORDER BY first DESC LIMIT 1), 1)
+          (SELECT \(end) FROM signalbox.outcome ORDER BY first DESC LIMIT 1), 1)
         """
 
     private static let insert = Statement(
@@ -21,7 +24,7 @@ enum OutcomeTables {
         """
         INSERT INTO signalbox.outcome (part, first, count, at, records)
         SELECT \(CurrentHalf.of("outcome")), \(newest), $1::bigint, $2::bigint, $3::bytea
-        RETURNING first + count
+        RETURNING \(end)
         """)
 
     private static let floor = """
@@ -76,7 +79,7 @@ enum OutcomeTables {
                 "SELECT name, next FROM signalbox.outcome_receiver WHERE name = ANY ($1::text[])"),
             values)
         var out: [String: UInt64] = [:]
-        for row in 0..<rows.count { out[rows.text(row, 0)] = UInt64(rows.number(row, 1)) }
+        for row in 0..<rows.count { out[rows.text(row, 0)] = rows.unsigned(row, 1) }
         return (out, Int(next))
     }
 
@@ -119,7 +122,7 @@ enum OutcomeTables {
                 "remove_receiver",
                 """
                 DELETE FROM signalbox.outcome_receiver WHERE name = $1::text AND named = $2::bigint
-                RETURNING greatest(0, \(newest) - next)
+                RETURNING greatest(0, \(newest) - greatest(next, 0))
                 """), values)
         removeTaken(transaction)
         return rows.count == 0 ? nil : Int(rows.number(0, 0))
@@ -190,7 +193,7 @@ enum OutcomeTables {
             Statement(
                 "remove_outcomes",
                 """
-                DELETE FROM signalbox.outcome WHERE first + count <= \(floor)
+                DELETE FROM signalbox.outcome WHERE \(end) <= \(floor)
                   AND first < (SELECT max(first) FROM signalbox.outcome)
                 """))
     }
@@ -207,14 +210,14 @@ enum OutcomeTables {
                 "trim_outcomes",
                 """
                 WITH bounds AS (
-                  SELECT max(first + count) AS next,
-                    coalesce(min(first) FILTER (WHERE at >= $1::bigint), max(first + count)) AS young
+                  SELECT max(\(end)) AS next,
+                    coalesce(min(first) FILTER (WHERE at >= $1::bigint), max(\(end))) AS young
                   FROM signalbox.outcome),
                   lowest AS (SELECT greatest(young, next - $2::bigint) AS first FROM bounds),
                   behind AS (SELECT r.name, r.next, l.first FROM signalbox.outcome_receiver r, lowest l
                     WHERE r.next < l.first FOR UPDATE OF r)
                 UPDATE signalbox.outcome_receiver r SET next = b.first FROM behind b
-                WHERE r.name = b.name RETURNING r.name, b.first - b.next
+                WHERE r.name = b.name RETURNING r.name, b.first - greatest(b.next, 0)
                 """), values)
         removeTaken(transaction)
         var out: [String: Int] = [:]
@@ -235,8 +238,8 @@ enum OutcomeTables {
                 SELECT first, count, records FROM signalbox.outcome
                 WHERE first >= coalesce(
                     (SELECT max(first) FROM signalbox.outcome WHERE first <= $1::bigint), 0)
-                  AND first + count > $1::bigint
-                  AND first + count > coalesce((SELECT min(next) FROM signalbox.outcome_receiver), 0)
+                  AND \(end) > $1::bigint
+                  AND \(end) > coalesce((SELECT min(next) FROM signalbox.outcome_receiver), 0)
                 ORDER BY first LIMIT 16
                 """), values, byNs: deadlineNs)
         var (out, bytes) = ([OutcomeRow](), 0)
@@ -246,7 +249,8 @@ enum OutcomeTables {
             bytes += records.count
             out.append(
                 OutcomeRow(
-                    first: UInt64(found.number(row, 0)), count: Int(found.number(row, 1)),
+                    first: found.unsigned(row, 0),
+                    count: Int(clamping: found.unsigned(row, 1)),
                     bytes: records))
         }
         return (out, found.count == 16)

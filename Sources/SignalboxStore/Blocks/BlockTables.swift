@@ -380,12 +380,18 @@ struct BlockTables {
             let number = found.integer(0)
             lane.cursor[rank] = number
             guard open[number] == nil else { continue }
+            let reader =
+                isReadable
+                ? found.withBlob(3) { BlockReader(anyVersion: $0, lane: name) } : .unreadable
+            // What can be read says how many there are.
+            let stored = Int(clamping: min(max(0, found.integer(1)), Int64(Marks.count)))
             let block = OpenBlock(
-                id: number, lane: id, name: name, rank: rank, count: Int(found.integer(1)),
+                id: number, lane: id, name: name, rank: rank,
+                count: reader.isBroken
+                    ? max(stored, reader.deliveries.count) : reader.deliveries.count,
                 marks: found.isNull(2) ? nil : found.withBlob(2) { Marks($0) })
             block.isDamaged = !isReadable
-            guard isReadable else { return (block, .unreadable) }
-            return (block, found.withBlob(3) { BlockReader(anyVersion: $0, lane: name) })
+            return (block, reader)
         }
     }
 

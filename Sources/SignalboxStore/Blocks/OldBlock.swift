@@ -62,7 +62,7 @@ struct OldBlock {
     private mutating func readDelivery() {
         let id = number()
         let index = Int(clamping: number())
-        let attempt = UInt32(clamping: number())
+        let attempt = StoredNumber.attempts(Int64(clamping: number()), free: 0).attempt
         let deadline = number()
         let badge = optional()
         let stableID = text()
@@ -73,7 +73,7 @@ struct OldBlock {
             let key = $0.text()
             attributes.append(Attribute(key, $0.text()))
         }
-        guard !isBroken, contents.indices.contains(index) else {
+        guard !isBroken, contents.indices.contains(index), deliveries.count < Marks.count else {
             isBroken = true
             return
         }

@@ -11,12 +11,14 @@ enum CopyTable {
             let row = try Row.fetchOne(
                 db, sql: "SELECT source, kind, after, damaged FROM \(table)")
         else { return CopyMark(source: "") }
-        guard let kind = StoredKind(rawValue: row[1]) else {
+        guard let kind = StoredKind(rawValue: try row.text("kind")) else {
             throw StoreError(
                 "store-newer", "a newer signalbox began the copy into this folder; run that version"
             )
         }
-        return CopyMark(source: row[0], kind: kind, after: row[2], damaged: row[3])
+        return CopyMark(
+            source: try row.text("source"), kind: kind, after: try row.text("after"),
+            damaged: Int(clamping: try row.number("damaged")))
     }
 
     static func make(_ db: Database) throws {

@@ -36,8 +36,12 @@ extension SQLiteContents {
         var page = StorePage(after: after)
         let rows = try Row.fetchAll(db, sql: "\(sql) LIMIT \(max)", arguments: arguments)
         for row in rows {
-            page.records.append(try record(row))
-            page.end = row[0]
+            do {
+                page.records.append(try record(row))
+            } catch is RowFault {
+                page.damaged += 1
+            }
+            page.end = try row.text("place")
         }
         page.isLast = rows.count < max
         return page
@@ -62,20 +66,19 @@ extension SQLiteContents {
 
     private func devices(after: String, _ db: Database) throws -> StorePage {
         try page(
-            "SELECT CAST(id AS TEXT), id, * FROM device WHERE id > ? ORDER BY id",
+            "SELECT CAST(id AS TEXT) AS place, * FROM device WHERE id > ? ORDER BY id",
             [Int64(after) ?? 0], after: after, db
         ) { row in
-            let (id, registered, online): (Int64, Int64, Int64) = (
-                row[1], row["registered"], row["online"]
-            )
-            return .device(
+            .device(
                 StoredDevice(
                     Device(
-                        app: row["app"], platform: row["platform"], provider: row["provider"],
-                        token: row["token"], sourceToken: row["source_token"], user: row["user"],
-                        locale: row["locale"], registeredUnixMs: UInt64(clamping: registered),
-                        attributes: [Attribute](jsonText: row["attributes"])),
-                    onlineUntilUnixMs: UInt64(clamping: online), number: UInt64(clamping: id)))
+                        app: try row.text("app"), platform: try row.text("platform"),
+                        provider: try row.text("provider"), token: try row.text("token"),
+                        sourceToken: try row.text("source_token"), user: try row.text("user"),
+                        locale: try row.text("locale"),
+                        registeredUnixMs: try row.time("registered"),
+                        attributes: [Attribute](jsonText: try row.text("attributes"))),
+                    onlineUntilUnixMs: try row.time("online"), number: try row.unsigned("id")))
         }
     }
 
@@ -90,23 +93,27 @@ extension SQLiteContents {
     private func badges(after: String, _ db: Database) throws -> StorePage {
         let (condition, arguments) = Self.after(after, "app, user")
         return try page(
-            "SELECT json_array(app, user), app, user, number FROM badge \(condition) ORDER BY app, user",
+            "SELECT json_array(app, user) AS place, app, user, number FROM badge \(condition) ORDER BY app, user",
             arguments, after: after, db
-        ) { .badge(UserKey(app: $0[1], user: $0[2]), $0[3]) }
+        ) { row in
+            .badge(
+                UserKey(app: try row.text("app"), user: try row.text("user")),
+                Int32(clamping: try row.number("number")))
+        }
     }
 
     private func values(after: String, _ db: Database) throws -> StorePage {
         let (condition, arguments) = Self.after(after, "instance, key")
         return try page(
             """
-            SELECT json_array(instance, key), instance, key, value, expires FROM value \(condition)
+            SELECT json_array(instance, key) AS place, instance, key, value, expires FROM value \(condition)
             ORDER BY instance, key
             """, arguments, max: 200, after: after, db
         ) { row in
-            let (bytes, expires): (Data, Int64?) = (row[3], row[4])
-            return .value(
-                instance: row[1], key: row[2], bytes: Array(bytes),
-                untilUnixMs: expires.map { UInt64(clamping: $0) })
+            .value(
+                instance: try row.text("instance"), key: try row.text("key"),
+                bytes: Array(try row.bytes("value")),
+                untilUnixMs: try row.optional("expires").map { UInt64(clamping: $0) })
         }
     }
 
@@ -120,7 +127,7 @@ extension SQLiteContents {
                 sql: "SELECT key, until FROM seen_key WHERE key > ? ORDER BY key LIMIT ?",
                 arguments: [SeenKey(hexadecimal: after)?.data ?? Data(), Self.rowsMax])
             for row in rows {
-                let until: Int64 = row[1]
+                let until = (try? row.number("until")) ?? 0
                 let key = try row.withUnsafeData(atIndex: 0) { data in
                     data?.withUnsafeBytes { $0.count == 16 ? SeenKey($0) : nil }
                 }
@@ -145,10 +152,13 @@ extension SQLiteContents {
 
     private func reports(after: String, _ db: Database) throws -> StorePage {
         var page = StorePage(after: after)
-        let entries = try OutboxTables.read(after: Int64(after) ?? 0, max: Self.rowsMax, db)
+        let (entries, damaged) = try OutboxTables.read(
+            after: Int64(after) ?? 0, max: Self.rowsMax, db)
         page.records = entries.map { .report($0) }
-        if let last = entries.last { page.end = "\(last.id)" }
-        page.isLast = entries.count < Self.rowsMax
+        page.damaged = damaged.count
+        let last = max(Int64(clamping: entries.last?.id ?? 0), damaged.last ?? 0)
+        if last > 0 { page.end = "\(last)" }
+        page.isLast = entries.count + damaged.count < Self.rowsMax
         return page
     }
 
@@ -156,9 +166,9 @@ extension SQLiteContents {
         var page = StorePage(after: "")
         page.records = try Row.fetchAll(
             db, sql: "SELECT name, next FROM outcome_receiver ORDER BY name"
-        ).map { row in
-            let next: Int64 = row[1]
-            return .receiver(row[0], next: UInt64(clamping: next))
+        ).compactMap { row in
+            guard let name = try? row.text("name") else { return nil }
+            return .receiver(name, next: (try? row.unsigned("next")) ?? 0)
         }
         return page
     }
@@ -166,14 +176,16 @@ extension SQLiteContents {
     private func outcomes(after: String, _ db: Database) throws -> StorePage {
         try page(
             """
-            SELECT CAST(first AS TEXT), first, count, at, records FROM outcome
+            SELECT CAST(first AS TEXT) AS place, first, count, at, records FROM outcome
             WHERE first + count > \(StoredCounts.floor) AND first > ? ORDER BY first
             """, [Int64(after) ?? 0], max: 16, after: after, db
         ) { row in
-            let (first, at, records): (Int64, Int64, Data) = (row[1], row[3], row[4])
-            return .outcomes(
-                OutcomeRow(first: UInt64(clamping: first), count: row[2], bytes: Array(records)),
-                unixMs: UInt64(clamping: at))
+            .outcomes(
+                OutcomeRow(
+                    first: try row.unsigned("first"),
+                    count: Int(clamping: try row.unsigned("count")),
+                    bytes: Array(try row.bytes("records"))),
+                unixMs: try row.time("at"))
         }
     }
 
@@ -181,15 +193,14 @@ extension SQLiteContents {
 
     private func dead(after: String, _ db: Database) throws -> StorePage {
         try page(
-            "SELECT CAST(id AS TEXT), * FROM dead WHERE id > ? ORDER BY id",
+            "SELECT CAST(id AS TEXT) AS place, * FROM dead WHERE id > ? ORDER BY id",
             [Int64(after) ?? 0], max: 500, after: after, db
         ) { .delivery(try DeadTables.stored($0, db)) }
     }
 
     /// First those with rows of their own, then blocks.
     private func waiting(after: String, _ db: Database) throws -> StorePage {
-        let lanes = try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane")
-            .reduce(into: [Int64: LaneKey]()) { $0[$1[3]] = LaneKey($1) }
+        let lanes = try LaneKey.all(DamagedRows(), db)
         if !after.hasPrefix("block") { return try rows(after: after, lanes, db) }
         let last = after.split(separator: " ").dropFirst().compactMap { Int64($0) }
         var page = StorePage(after: after)
@@ -201,9 +212,14 @@ extension SQLiteContents {
                 """,
             arguments: StatementArguments(last.count == 3 ? last : [0, 0, 0]) + [Self.blocksMax])
         for row in blocks {
-            let (lane, rank, id): (Int64, Int64, Int64) = (row[0], row[1], row[2])
+            guard let lane = try? row.number("lane"), let rank = try? row.number("rank") else {
+                page.damaged += 1
+                continue
+            }
+            let id = try row.number("id")
             page.end = "block \(lane) \(rank) \(id)"
-            try add(block: id, count: row[3], lanes[lane], to: &page, db)
+            let count = Int(clamping: (try? row.unsigned("count")) ?? 1)
+            try add(block: id, count: min(count, Marks.count), lanes[lane], to: &page, db)
         }
         page.isLast = blocks.count < Self.blocksMax
         return page
@@ -212,14 +228,14 @@ extension SQLiteContents {
     private func add(
         block id: Int64, count: Int, _ lane: LaneKey?, to page: inout StorePage, _ db: Database
     ) throws {
-        let marks = try Data.fetchOne(
+        let marks = try Row.fetchOne(
             db, sql: "SELECT done FROM progress WHERE block = ?", arguments: [id])
-        let done = marks.map { Marks($0) } ?? Marks()
+        let done = Marks((try? marks?.bytes("done")) ?? Data())
         var reader = BlockReader.unreadable
         do {
-            let bytes = try Data.fetchOne(
+            let row = try Row.fetchOne(
                 db, sql: "SELECT bytes FROM block WHERE id = ?", arguments: [id])
-            if let bytes, let lane {
+            if let bytes = try? row?.bytes("bytes"), let lane {
                 reader = bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
             }
         } catch let error as DatabaseError
@@ -234,7 +250,7 @@ extension SQLiteContents {
                     StoredDelivery(
                         delivery, receivedUnixMs: reader.contents[content].receivedUnixMs)))
         }
-        page.damaged += count - done.marked - (page.records.count - before)
+        page.damaged += max(0, count - done.marked - (page.records.count - before))
     }
 
     private func rows(

@@ -128,47 +128,51 @@ extension QueueTables {
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT d.lane || ' ' || d.rank || ' ' || d.due || ' ' || d.id, d.id, d.lane, d.due,
+                SELECT d.lane || ' ' || d.rank || ' ' || d.due || ' ' || d.id AS place, d.id, d.lane, d.due,
                   d.attempt, d.free, d.deadline, d.route, d.stable, d.badge, d.device, d.accepted, d.stale,
                   p.event, p.source, p.type, p.subject, p.key, p.received, p.note
                 FROM delivery d LEFT JOIN payload p ON p.id = d.payload
                 WHERE \(condition) \(rest)
                 """, arguments: arguments)
         return try rows.map { row in
-            let lane: Int64 = row["lane"]
-            return (row[0], try lanes[lane].flatMap { try stored(row, $0, db) })
+            let place = try row.text("place")
+            do {
+                return (place, try lanes[row.number("lane")].flatMap { try stored(row, $0, db) })
+            } catch is RowFault {
+                return (place, nil)
+            }
         }
     }
 
     private static func stored(
         _ row: Row, _ lane: LaneKey, _ db: Database
     ) throws -> StoredDelivery? {
-        guard let note = RowCodec.notification(row["note"]),
-            let device = RowCodec.device(row["device"], app: lane.app)
+        guard let note = RowCodec.notification(row.value("note")),
+            let device = RowCodec.device(row.value("device"), app: lane.app)
         else { return nil }
-        let attempts = try DeadTables.attempts(row["id"], db)
-        let delivery = row.delivery(lane, note, device, attempt: row["attempt"], free: row["free"])
+        let attempts = try DeadTables.attempts(row.number("id"), db)
+        let delivery = try row.delivery(
+            lane, note, device, attempt: row.number("attempt"), free: row.number("free"))
         return StoredDelivery(
-            delivery, receivedUnixMs: row.number("received"), attempts: attempts,
-            dueUnixMs: row.number("due"), stale: row.staleness)
+            delivery, receivedUnixMs: try row.time("received"), attempts: attempts,
+            dueUnixMs: try row.time("due"), stale: row.staleness)
     }
 }
 
 extension DeadTables {
     /// A dead letter with all its fields.
     static func stored(_ row: Row, _ db: Database) throws -> StoredDelivery {
-        let lane = LaneKey(
-            sender: row["sender"], app: row["app"],
-            kind: row.number("kind") == 1 ? .report : .push)
-        let note = RowCodec.notification(row["note"])
-        let device = RowCodec.device(row["device"], app: lane.app)
-        let delivery = row.delivery(
+        let lane = try LaneKey(row)
+        let note = RowCodec.notification(row.value("note"))
+        let device = RowCodec.device(row.value("device"), app: lane.app)
+        let delivery = try row.delivery(
             lane, note ?? PushNotification(), device ?? Device(app: lane.app), attempt: 1, free: 0)
         return StoredDelivery(
-            delivery, receivedUnixMs: row.number("received"),
-            attempts: try attempts(row["id"], db),
+            delivery, receivedUnixMs: try row.time("received"),
+            attempts: try attempts(row.number("id"), db),
             death: .init(
-                row["reason"], unixMs: row.number("at"), isDamaged: note == nil || device == nil),
+                try row.text("reason"), unixMs: try row.time("at"),
+                isDamaged: note == nil || device == nil),
             stale: row.staleness)
     }
 
@@ -204,29 +208,24 @@ extension DeadTables {
 }
 
 extension Row {
-    fileprivate func number(_ column: String) -> UInt64 {
-        let value: Int64? = self[column]
-        return UInt64(clamping: value ?? 0)
-    }
-
-    fileprivate var staleness: Staleness { Staleness(stored: Int64(clamping: number("stale"))) }
+    fileprivate var staleness: Staleness { Staleness(stored: (try? number("stale")) ?? 0) }
 
     /// From columns that waiting and dead deliveries share.
     fileprivate func delivery(
         _ lane: LaneKey, _ note: PushNotification, _ device: Device, attempt: Int64, free: Int64
-    ) -> Delivery {
-        let badge: Int64? = self["badge"]
+    ) throws -> Delivery {
+        let tried = StoredNumber.attempts(attempt, free: free)
         var delivery = Delivery(
-            kind: lane.kind, id: number("id"), eventID: number("event"),
-            source: self["source"] ?? "", subject: self["subject"] ?? "", route: self["route"],
-            sender: lane.sender, stableID: self["stable"], attempt: UInt32(clamping: attempt),
-            freeAttempts: UInt32(clamping: free), badge: badge.map { Int32(clamping: $0) },
-            deadlineUnixMs: number("deadline"),
+            kind: lane.kind, id: try unsigned("id"), eventID: try time("event"),
+            source: try text("source"), subject: try text("subject"), route: try text("route"),
+            sender: lane.sender, stableID: try text("stable"), attempt: tried.attempt,
+            freeAttempts: tried.free, badge: try optional("badge").map { Int32(clamping: $0) },
+            deadlineUnixMs: try time("deadline"),
             content: SharedNotification(
-                note, eventType: self["type"] ?? "", eventKey: self["key"] ?? "",
-                receivedUnixMs: number("received")),
+                note, eventType: try text("type"), eventKey: try text("key"),
+                receivedUnixMs: try time("received")),
             device: device)
-        delivery.setAccepted(number("accepted"))
+        delivery.setAccepted(try time("accepted"))
         return delivery
     }
 }

@@ -26,6 +26,7 @@ public final class SQLiteContents: StoreContents {
         queue = try files.database(bytesMax: 0, forCopy: role == .target)
         do {
             try takeBack()
+            try RowRepair(DamagedRows()).run(queue)
         } catch {
             close()
             throw (error as? StoreError) ?? files.fault(error)
@@ -61,7 +62,8 @@ public final class SQLiteContents: StoreContents {
     public func identity() throws -> String {
         try read { db in
             let row = try Row.fetchOne(db, sql: "SELECT name, epoch FROM owner")
-            let (name, epoch): (String, Int64) = (row?[0] ?? "", row?[1] ?? 0)
+            let name = (try? row?.text("name")) ?? ""
+            let epoch = (try? row?.number("epoch")) ?? 0
             return "sqlite \(try SeenKeys.seed(db).0) \(name) \(epoch)"
         }
     }

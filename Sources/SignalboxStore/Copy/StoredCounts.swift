@@ -23,7 +23,10 @@ enum StoredCounts {
         out[.reports] = try count("SELECT count(*) FROM outbox")
         out[.receivers] = try count("SELECT count(*) FROM outcome_receiver")
         out[.outcomes] = try count(
-            "SELECT coalesce(sum(count), 0) FROM outcome WHERE first + count > \(floor)")
+            """
+            SELECT coalesce(sum(count), 0) FROM outcome
+            WHERE count BETWEEN 1 AND \(Int32.max) AND first + count > \(floor)
+            """)
         return out
     }
 
@@ -31,14 +34,16 @@ enum StoredCounts {
     static func waiting(_ db: Database) throws -> [(lane: LaneKey, count: Int)] {
         var counts: [Int64: Int] = [:]
         let parts = [
-            "SELECT lane, sum(count) FROM block GROUP BY lane",
-            "SELECT lane, sum(count) FROM flight GROUP BY lane",
-            "SELECT lane, count(*) FROM delivery GROUP BY lane",
+            "SELECT lane, sum(count) AS n FROM block WHERE count BETWEEN 1 AND 256 GROUP BY lane",
+            "SELECT lane, sum(count) AS n FROM flight WHERE count BETWEEN 1 AND 256 GROUP BY lane",
+            "SELECT lane, count(*) AS n FROM delivery GROUP BY lane",
         ]
         for sql in parts {
             for row in try Row.fetchAll(db, sql: sql) {
-                let (lane, count): (Int64, Int) = (row[0], row[1])
-                counts[lane, default: 0] += count
+                guard let lane = try? row.number("lane"), let count = try? row.unsigned("n") else {
+                    continue
+                }
+                counts[lane, default: 0] += Int(clamping: count)
             }
         }
         let done = try Row.fetchCursor(
@@ -48,12 +53,12 @@ enum StoredCounts {
                 JOIN (SELECT id, lane FROM block UNION ALL SELECT id, lane FROM flight) b ON b.id = p.block
                 """)
         while let row = try done.next() {
-            let lane: Int64 = row[0]
+            guard let lane = try? row.number("lane") else { continue }
             let marked = try row.withUnsafeData(atIndex: 1) { $0.map { Marks($0).marked } ?? 0 }
             counts[lane, default: 0] -= marked
         }
-        return try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane")
-            .map { row in (LaneKey(row), counts[row[3]] ?? 0) }
+        return try LaneKey.all(DamagedRows(), db)
+            .map { id, lane in (lane, counts[id] ?? 0) }
             .sorted { $0.0 < $1.0 }
     }
 

@@ -69,13 +69,13 @@ struct SeenKeys {
 
     static func seed(_ db: Database) throws -> (UInt64, UInt64) {
         func part(_ name: String) throws -> UInt64 {
-            let sql = "SELECT value FROM counter WHERE name = ?"
+            let sql = "SELECT value FROM counter WHERE name = ? AND typeof(value) = 'integer'"
             if let known = try Int64.fetchOne(db, sql: sql, arguments: [name]) {
                 return UInt64(bitPattern: known)
             }
             let made = UInt64.random(in: .min ... .max)
             try db.execute(
-                sql: "INSERT INTO counter (name, value) VALUES (?, ?)",
+                sql: "INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)",
                 arguments: [name, Int64(bitPattern: made)])
             return made
         }

@@ -45,6 +45,9 @@ public struct BlockReader: Sendable {
     }
 
     private mutating func add(_ record: DeliveryRecord, lane: LaneKey) throws(RecordFault) {
+        guard deliveries.count < BlockWriter.countMax else {
+            throw RecordFault(what: "there are more deliveries than a block has")
+        }
         let index = Int(record.content)
         guard contents.indices.contains(index) else {
             throw RecordFault(what: "there is no such content")
@@ -53,7 +56,9 @@ public struct BlockReader: Sendable {
         let delivery = Delivery(
             kind: lane.kind, id: record.id, eventID: content.event, source: content.source,
             subject: content.subject, route: content.route, sender: lane.sender,
-            stableID: record.stableID, attempt: record.attempt, badge: record.badge,
+            stableID: record.stableID,
+            attempt: StoredNumber.attempts(Int64(record.attempt), free: 0).attempt,
+            badge: record.badge,
             deadlineUnixMs: record.deadlineUnixMs, content: content.note, device: record.device)
         deliveries.append((delivery, index))
     }

@@ -1,0 +1,39 @@
+internal import GRDB
+internal import SignalboxCore
+
+extension LaneKey {
+    /// From the columns sender, app and kind.
+    init(_ row: Row) throws {
+        guard let kind = DeliveryKind(rawValue: UInt8(clamping: try row.number("kind"))) else {
+            throw RowFault(column: "kind")
+        }
+        self.init(sender: try row.text("sender"), app: try row.text("app"), kind: kind)
+    }
+
+    /// All lanes of a database, by their numbers.
+    static func all(_ damage: DamagedRows, _ db: Database) throws -> [Int64: LaneKey] {
+        let rows = try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane ORDER BY id")
+        let found = try damage.read("lane", rows, id: { $0.shown("id") }) {
+            (try $0.number("id"), try LaneKey($0))
+        }
+        return Dictionary(found) { $1 }
+    }
+
+    /// For the columns sender, app and kind.
+    var columns: StatementArguments { [sender, app, Int64(kind.rawValue)] }
+}
+
+extension QueueTables {
+    mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {
+        if let known = laneIDs[lane] { return known }
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO lane (sender, app, kind) VALUES (?, ?, ?)",
+            arguments: lane.columns)
+        let id =
+            try Int64.fetchOne(
+                db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ? AND kind = ?",
+                arguments: lane.columns) ?? 0
+        laneIDs[lane] = id
+        return id
+    }
+}
