@@ -120,7 +120,24 @@ static const char *other_member(const sbx_json *json, sbx_json_value object, con
 static const char *const event_names[] = {"type", "subject", "data", "dedupe", "time_unix_ms", "recipients", NULL};
 static const char *const recipient_names[] = {"user", "token", "app", "platform", "provider", "locale", NULL};
 
-/* Who gets it: users of the registry, or devices. */
+/* A recipient; NULL, or why nothing can reach it. */
+static const char *read_recipient(const sbx_json *json, sbx_json_value one, sbx_device *device, bus_parts *parts) {
+  if (json->kind(one) != SBX_JSON_OBJECT) return "a recipient is not an object";
+  const char *why =
+      other_member(json, one, recipient_names, "a recipient", "user, token, app, platform, provider and locale", parts);
+  if (why) return why;
+  sbx_device found = {.struct_size = sizeof found, .app = text_of(json, one, "/app"),
+                      .platform = text_of(json, one, "/platform"), .provider = text_of(json, one, "/provider"),
+                      .token = text_of(json, one, "/token"), .user = text_of(json, one, "/user"),
+                      .locale = text_of(json, one, "/locale")};
+  if (found.token.len && !found.platform.len) return "a recipient has a token and no platform";
+  if (!found.user.len && !found.token.len) return "a recipient has neither user nor token";
+  *device = found;
+  return NULL;
+}
+
+/* Who gets it: users of the registry, or devices. One that cannot be used is a device without a token, which each
+ * route leaves out and counts; the message is refused if there is no other. */
 static const char *read_recipients(const sbx_json *json, sbx_json_value body, sbx_event *event, bus_parts *parts) {
   sbx_json_value list, one;
   sbx_json_cursor cursor;
@@ -131,20 +148,16 @@ static const char *read_recipients(const sbx_json *json, sbx_json_value body, sb
   if (count > BUS_RECIPIENTS_MAX) return "it has more than 10,000 recipients";
   const char *why = allocate(parts, count);
   if (why) return why;
+  uint64_t usable = 0;
   json->first(list, &cursor);
   while (event->recipient_count < count && json->next(&cursor, &key, &one) == SBX_OK) {
-    if (json->kind(one) != SBX_JSON_OBJECT) return "a recipient is not an object";
-    why = other_member(json, one, recipient_names, "a recipient", "user, token, app, platform, provider and locale", parts);
-    if (why) return why;
-    sbx_device device = {.struct_size = sizeof device, .app = text_of(json, one, "/app"),
-                         .platform = text_of(json, one, "/platform"), .provider = text_of(json, one, "/provider"),
-                         .token = text_of(json, one, "/token"), .user = text_of(json, one, "/user"),
-                         .locale = text_of(json, one, "/locale")};
-    if (device.token.len && !device.platform.len) return "a recipient has a token and no platform";
-    if (!device.user.len && !device.token.len) return "a recipient has neither user nor token";
+    sbx_device device = {.struct_size = sizeof device};
+    const char *fault = read_recipient(json, one, &device, parts);
+    if (fault) why = fault;
+    else usable++;
     add(parts, event, device);
   }
-  return NULL;
+  return count > 0 && !usable ? why : NULL;
 }
 
 static const char *read_members(const sbx_json *json, sbx_json_value body, sbx_event *event, bus_parts *parts) {

@@ -62,55 +62,84 @@ import Testing
         await rig.end()
     }
 
-    /// What an event has too much of, and the words that its source gets.
-    @Test func `an event names at most 100 apps, and no name is long`() async throws {
+    private static func event(_ devices: [Device]) -> Event {
+        Event(
+            type: "hello", data: #"{"title":"Hello"}"#,
+            recipients: devices.map { Recipient(device: $0) })
+    }
+
+    private static func apps(_ count: Int) -> [Device] {
+        (1...count).map { Device(app: "a\($0)", platform: "android", token: "t\($0)") }
+    }
+
+    @Test func `an event names at most 100 apps`() async throws {
         let rig = try await GatewayRig(config: Self.config)
-        func event(_ devices: [Device]) -> Event {
-            Event(
-                type: "hello", data: #"{"title":"Hello"}"#,
-                recipients: devices.map { Recipient(device: $0) })
+        await #expect {
+            _ = try await rig.gateway.submit(
+                [Self.event(Self.apps(101) + Self.apps(101))], from: "program")
+        } throws: { error in
+            let fault = error as? SubmitError
+            return fault?.kind == .tooLarge
+                && fault?.message.contains("devices of over 100 apps") == true
         }
-        func apps(_ count: Int) -> [Device] {
-            (1...count).map { Device(app: "a\($0)", platform: "android", token: "t\($0)") }
-        }
-        let long = String(repeating: "n", count: 257)
-        let named = [
-            Device(app: long, platform: "ios", token: "t"), Device(platform: long, token: "t"),
-            Device(platform: "ios", provider: long, token: "t"),
+        #expect(
+            rig.gateway.metricsText.contains(
+                #"signalbox_events_total{source="program",result="too_many_apps"} 1"#))
+        _ = try await rig.gateway.submit(
+            [Self.event(Self.apps(100) + Self.apps(100))], from: "program")
+        await rig.end()
+    }
+
+    private static let long = String(repeating: "n", count: 257)
+    private static let unusable = [
+        Device(app: long, platform: "ios", token: "t"), Device(platform: long, token: "t"),
+        Device(platform: "ios", provider: long, token: "t"), Device(user: long),
+        Device(app: "a\u{1B}[2J", platform: "ios", token: "t"),
+        Device(platform: "ios\n", token: "t"), Device(user: "u\u{7F}"), Device(user: "u\0"),
+        Device(platform: "ios", token: String(repeating: "t", count: 4_097)),
+    ]
+
+    @Test func `one recipient that cannot be used harms no other, and is counted`() async throws {
+        let rig = try await GatewayRig(config: Self.config)
+        let phone = Device(app: "com.example.app", platform: "android", token: "t1")
+        let events = [
+            Self.event(Self.unusable + [phone, Device()]), Self.event([Self.unusable[0]]),
         ]
-        let cases =
-            [(apps(101) + apps(101), "devices of over 100 apps")]
-            + named.map { ([$0], "of 257 bytes; at most 256") }
-        for (devices, words) in cases {
-            await #expect {
-                _ = try await rig.gateway.submit([event(devices)], from: "program")
-            } throws: { error in
-                let fault = error as? SubmitError
-                return fault?.kind == .tooLarge && fault?.message.contains(words) == true
-            }
-        }
-        for device in [
-            Device(app: "a\u{1B}[2J", platform: "ios", token: "t"),
-            Device(platform: "ios\n", token: "t"),
-            Device(platform: "ios", token: "t", user: "u\u{7F}"),
+        let taken = try await rig.gateway.submit(events, from: "program")
+        #expect(taken.map(\.deliveryCount) == [1, 0])
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["t1"])
+        let metrics = rig.gateway.metricsText
+        for (reason, count) in [
+            ("name_too_long", 5), ("control_character", 4), ("token_too_long", 1), ("no_token", 1),
         ] {
+            let name = #"signalbox_recipients_skipped_total{route="hello",reason="\#(reason)"}"#
+            #expect(metrics.contains("\(name) \(count)"), "\(reason)")
+        }
+        let trace = String(
+            decoding: try await rig.admin("/trace?event=\(taken[0].id)").body, as: UTF8.self)
+        #expect(trace.contains("control_character") && !trace.contains(Self.long))
+        #expect(!rig.log.all.contains { $0.contains(Self.long) || $0.contains("\u{1B}") })
+        await rig.end()
+    }
+
+    @Test func `an event without a recipient that can be used is refused`() async throws {
+        let rig = try await GatewayRig(config: Self.config)
+        for device in Self.unusable {
             await #expect {
-                _ = try await rig.gateway.submit([event([device])], from: "program")
+                _ = try await rig.gateway.submit([Self.event([device])], from: "program")
             } throws: { error in
                 let fault = error as? SubmitError
                 return fault?.kind == .invalid
-                    && fault?.message.contains("with a control character") == true
+                    && fault?.message.hasPrefix("no recipient can be used: ") == true
             }
         }
-        #expect(!rig.log.all.contains { $0.contains(long) })
         for (result, count) in [
-            ("too_many_apps", 1), ("name_too_long", 3), ("control_character", 3),
+            ("name_too_long", 4), ("control_character", 4), ("token_too_long", 1),
         ] {
             #expect(
                 rig.gateway.metricsText.contains(
                     #"signalbox_events_total{source="program",result="\#(result)"} \#(count)"#))
         }
-        _ = try await rig.gateway.submit([event(apps(100) + apps(100))], from: "program")
         await rig.end()
     }
 }

@@ -93,7 +93,13 @@ import Testing
         for bad in bad {
             try await cluster.publish("orders.bad", bad)
         }
-        try await cluster.publish("orders.31", Self.event("t31"))
+        let mixed = [
+            #"{}"#, #"{"token":"t"}"#, #"[]"#, #"{"user":"u","lang":"de"}"#, #"{"user":"u\u0007"}"#,
+            #"{"platform":"ios","token":"t31"}"#,
+        ]
+        try await cluster.publish(
+            "orders.31",
+            #"{"type":"order.shipped","recipients":[\#(mixed.joined(separator: ","))]}"#)
         let rig = try await GatewayRig(config: { Self.yaml($0, cluster, more: isolation) })
         let all = await rig.delivered(rig.simulators.apns, 31)
         #expect(all.sorted() == (1...31).map { "t\($0)" }.sorted())

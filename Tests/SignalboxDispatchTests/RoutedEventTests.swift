@@ -86,6 +86,47 @@ import Testing
         #expect(routed.item(dedupeMs: 5).event.dedupe.isEmpty)
     }
 
+    @Test(arguments: [
+        ("control_character", Device(platform: "ios", user: "u\u{1B}[2J")),
+        ("control_character", Device(app: "a\n", platform: "ios", token: "t")),
+        ("name_too_long", Device(user: String(repeating: "u", count: 257))),
+        ("name_too_long", Device(platform: String(repeating: "p", count: 257), token: "t")),
+        ("token_too_long", Device(platform: "ios", token: String(repeating: "t", count: 4_097))),
+    ])
+    func `a recipient that cannot be used is left out on each route, and the others are not`(
+        reason: String, device: Device
+    ) {
+        var event = Event(
+            id: 7, source: "chat", type: "message",
+            recipients: [Recipient(device: device), phone])
+        #expect(event.needsMending)
+        event.mendRecipients()
+        #expect(!event.needsMending && event.recipientFault == nil)
+        var routed = RoutedEvent(
+            event, router: Router(routes: [route("ios", "ios"), route("too", "ios")]),
+            receivedUnixMs: 1_000, keepsHistory: true)
+        for place in 0..<2 {
+            let (question, skips) = next(&routed)
+            #expect(question?.recipients.map(\.device.token) == ["t1"])
+            #expect(skips == ["\(place) 0 \(reason)"])
+        }
+        // Nothing of it is kept, whoever looks.
+        #expect(UserDevices.named(in: [event], []).isEmpty)
+        let item = routed.item(dedupeMs: 5)
+        #expect(item.event.recipients[0].device == Device())
+    }
+
+    @Test func `an event for nobody who can be used says why`() {
+        var event = Event(
+            type: "message",
+            recipients: [
+                Recipient(device: Device(user: "\0")), Recipient(device: Device(user: "\t")),
+            ])
+        event.mendRecipients()
+        #expect(event.recipientFault == .controlCharacter)
+        #expect(Event(type: "message").recipientFault == nil)
+    }
+
     @Test func `an event that no route takes is kept as unrouted`() {
         var routed = routed([phone])
         #expect(next(&routed).0 == nil)

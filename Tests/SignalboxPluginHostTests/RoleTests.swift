@@ -392,6 +392,26 @@ import Testing
         #expect(result.events.isEmpty)
     }
 
+    @Test func `a device that cannot be used is left out of a list of changes, and refused alone`()
+        async throws
+    {
+        let result = try await ingest(
+            """
+            sbx_device good = {.struct_size = sizeof good, .platform = STR("ios"), .token = STR("t")};
+            sbx_device bad = good;
+            bad.user = STR("u\\x1b");
+            sbx_change both[2] = {
+              {.struct_size = sizeof both[0], .kind = SBX_CHANGE_REGISTERED, .device = &bad},
+              {.struct_size = sizeof both[0], .kind = SBX_CHANGE_REGISTERED, .device = &good},
+            };
+            if (sink->change(sink, both, 1, sizeof both[0]) != SBX_E_INVALID) return SBX_E_INTERNAL;
+            return sink->change(sink, both, 2, sizeof both[0]);
+            """)
+        #expect(result.fault == nil)
+        #expect(result.changes.map(\.device.token) == ["t"])
+        #expect(result.rejects.map(\.reason) == ["control_character"])
+    }
+
     @Test func `a deferred request is finished from another thread`() async throws {
         let result = try await ingest(
             """

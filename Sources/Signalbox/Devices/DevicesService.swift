@@ -161,7 +161,7 @@ struct DevicesService: Sendable {
             throw Refusal(detail: "\"\(key)\" is over \(max) bytes")
         }
         // Tokens have rules of their own.
-        guard key == "token" || Self.isPlain(text) else {
+        guard key == "token" || DeviceRules.isPlain(text) else {
             throw Refusal(detail: "\"\(key)\" has a control character")
         }
         return text
@@ -331,16 +331,11 @@ struct DevicesService: Sendable {
                     detail: "each attribute must be text of at most "
                         + "\(DeviceRules.attributeBytesMax) bytes")
             }
-            guard Self.isPlain(member.key), Self.isPlain(value) else {
+            guard DeviceRules.isPlain(member.key), DeviceRules.isPlain(value) else {
                 throw Refusal(detail: "an attribute has a control character")
             }
             return Attribute(member.key, value)
         }
-    }
-
-    /// Free of control characters, which logs and exports of the registry would take for their own.
-    static func isPlain(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
     private func list(

@@ -39,7 +39,8 @@ final class EventPipeline: Sendable {
         receivedUnixMs: UInt64, span: RequestSpan? = nil, leavesOut: Bool = false,
         done: @escaping Done
     ) {
-        let events = Self.spelled(events)
+        let events = Self.mended(events)
+        if !leavesOut, changes.isEmpty, areUnusable(events, done) { return }
         var changes = changes
         for index in changes.indices { changes[index].device.spell() }
         let users = UserDevices.named(in: events, changes)
@@ -110,7 +111,7 @@ final class EventPipeline: Sendable {
             context.logger.warning("\(excess.notice)", metadata: fields)
             context.metrics.event(source: event.source, result: excess.result)
             guard leavesOut else {
-                done(excess.answer, [])
+                done(.tooLarge(excess.words), [])
                 return nil
             }
             left.insert(index)
@@ -119,18 +120,31 @@ final class EventPipeline: Sendable {
         return events.indices.filter { !left.contains($0) }.map { events[$0] }
     }
 
-    /// Events with tokens in their one spelling. Most have it already, and nothing is copied then.
-    private static func spelled(_ events: [Event]) -> [Event] {
-        // By index: a loop over events would copy each.
-        let isMisspelled = events.indices.contains { index in
-            events[index].recipients.contains(where: \.device.isMisspelled)
-        }
-        guard isMisspelled else { return events }
+    /// Events whose recipients are spelled well and usable. Most are already, and nothing is copied then.
+    private static func mended(_ events: [Event]) -> [Event] {
+        guard events.indices.contains(where: { events[$0].needsMending }) else { return events }
         return events.map { event in
             var event = event
-            for index in event.recipients.indices { event.recipients[index].device.spell() }
+            event.mendRecipients()
             return event
         }
+    }
+
+    /// Says that no event of a request has a recipient that can be used, with nothing else to store: its source hears of
+    /// it. Beside others, such an event goes on, and its trace says whom it left out.
+    private func areUnusable(_ events: [Event], _ done: Done) -> Bool {
+        guard let fault = events.first?.recipientFault,
+            events.allSatisfy({ $0.recipientFault != nil })
+        else { return false }
+        for event in events {
+            var fields = Self.fields(event)
+            fields["recipients"] = "\(event.recipients.count)"
+            fields["reason"] = "\(fault.rawValue)"
+            context.logger.warning("event has no recipient that can be used", metadata: fields)
+            context.metrics.event(source: event.source, result: fault.rawValue)
+        }
+        done(.unprocessable("no recipient can be used: \(fault.words)"), [])
+        return true
     }
 
     /// An id for an event whose submitter wants to know it.

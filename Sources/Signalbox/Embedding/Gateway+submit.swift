@@ -102,9 +102,12 @@ extension Gateway {
                 message: "event \(index): \(event.recipients.count) recipients; at most "
                     + "\(limits.devicesPerEventMax)")
         }
-        for (place, recipient) in event.recipients.enumerated()
-        where recipient.device.token.isEmpty && recipient.device.user.isEmpty {
-            throw fault("recipient \(place) has neither token nor user")
+        // Some are left out, as those without a sender are.
+        let isForNobody = event.recipients.allSatisfy {
+            $0.device.token.isEmpty && $0.device.user.isEmpty
+        }
+        if isForNobody, !event.recipients.isEmpty {
+            throw fault("none of its recipients has a token or a user")
         }
         guard event.data != "{}" else { return }
         let parsed = try? JSONDocument.parse(event.data)

@@ -166,7 +166,7 @@ struct TrialRun {
     /// The event for devices, and the made-up ones among them.
     private func resolve(_ event: Event) async throws -> (Event, invented: Set<String>) {
         var event = event
-        for index in event.recipients.indices { event.recipients[index].device.spell() }
+        event.mendRecipients()
         let named = UserDevices.named(in: [event], [])
         var known: [UserKey: [RegisteredDevice]] = [:]
         for key in named {

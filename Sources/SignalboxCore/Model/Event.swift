@@ -18,6 +18,8 @@ public struct Recipient: Sendable, Hashable {
     public var device: Device
     /// What the source knows about this recipient: `unread`, `mentioned`, `online`.
     public var attributes: [Attribute]
+    /// Why it is left out on every route; nil: it is not.
+    public internal(set) var fault: Fault?
 
     /// Makes a recipient.
     public init(device: Device, attributes: [Attribute] = []) {

@@ -72,7 +72,9 @@ public struct FanOut: Sendable {
             return chosen.lastIndex { recipients[$0].device.token == token }
         }
         for (index, recipient) in recipients.enumerated() {
-            if recipient.device.token.isEmpty {
+            if let fault = recipient.fault {
+                skips.append(Skip(recipient: index, reason: fault.rawValue))
+            } else if recipient.device.token.isEmpty {
                 // The registry has already replaced known users by their devices.
                 let reason = recipient.device.user.isEmpty ? "no_token" : "unknown_user"
                 skips.append(Skip(recipient: index, reason: reason))

@@ -129,6 +129,8 @@ public enum DeviceRules {
     public static let devicesMax = 100
     /// Longest token, in bytes.
     public static let tokenBytesMax = 4_096
+    /// Longest name of a user, app, platform or provider, in bytes.
+    public static let nameBytesMax = 256
     /// Most attributes of a device.
     public static let attributesMax = 16
     /// How long an app counts as in front of its user by default, in seconds.
@@ -137,4 +139,9 @@ public enum DeviceRules {
     public static let presenceSecondsAllowed: ClosedRange<Int64> = 10...86_400
     /// Longest name or value of an attribute, in bytes.
     public static let attributeBytesMax = 256
+
+    /// Free of control characters, which logs and exports of the registry would take for their own.
+    public static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
 }

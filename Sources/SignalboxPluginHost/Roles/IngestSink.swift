@@ -101,21 +101,29 @@ package final class IngestSink: @unchecked Sendable {
     ) -> sbx_status {
         guard let changes, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
         var new: [DeviceChange] = []
+        var rejects: [IngestResult.Reject] = []
         for index in 0..<count {
             let read = context.structs.reading("change()") { () throws(StructFault) in
                 try context.structs.change(
                     try context.structs.read(changes, index, stride: stride),
                     nowUnixMs: receivedUnixMs)
             }
-            guard let change = read ?? nil else { return SBX_E_INVALID }
-            new.append(change)
+            switch read ?? nil {
+            case nil: return SBX_E_INVALID
+            case .failure(let fault):
+                rejects.append(.init(reason: fault.rawValue, detail: fault.words))
+            case .success(let change): new.append(change)
+            }
         }
+        // One unusable device says nothing of the others; of all, it is the caller's fault.
+        guard !new.isEmpty else { return SBX_E_INVALID }
         return state.withLock { state in
             guard !state.isDone else { return SBX_E_INVALID }
             guard state.result.changes.count + new.count <= limits.eventsPerRequestMax else {
                 return SBX_E_TOO_LARGE
             }
             state.result.changes += new
+            state.result.add(rejects)
             return SBX_OK
         }
     }
@@ -183,10 +191,7 @@ package final class IngestSink: @unchecked Sendable {
         table.reject = { sink, reason, detail in
             guard let sink = IngestSink.from(sink) else { return IngestSink.slots.late(sink) }
             let reject = IngestResult.Reject(reason: reason.text, detail: detail.text)
-            sink.state.withLock { state in
-                // One request can have very many faults; the rest is dropped.
-                if state.result.rejects.count < 10_000 { state.result.rejects.append(reject) }
-            }
+            sink.state.withLock { $0.result.add([reject]) }
             return SBX_OK
         }
         table.respond = { sink, status, headers, count, body in
@@ -210,5 +215,12 @@ package final class IngestSink: @unchecked Sendable {
             known.finish(status == SBX_OK ? nil : PluginFault(status: status, error: words))
         }
         return table
+    }
+}
+
+extension IngestResult {
+    /// One request can have very many faults; the rest is dropped.
+    fileprivate mutating func add(_ new: [Reject]) {
+        rejects += new.prefix(max(0, 10_000 - rejects.count))
     }
 }

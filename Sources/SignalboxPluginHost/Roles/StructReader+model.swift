@@ -10,16 +10,17 @@ extension StructReader {
         return Device(copying: try read(given))
     }
 
-    /// A change that a plugin reports; nil if it is malformed or plugins may not report it.
+    /// A change that a plugin reports, or why its device is unusable; nil if it is malformed or plugins may not report it.
     func change(
         _ raw: sbx_change, nowUnixMs: UInt64
-    ) throws(StructFault) -> DeviceChange? {
+    ) throws(StructFault) -> Result<DeviceChange, Recipient.Fault>? {
         guard let kind = DeviceChange.Kind(rawValue: raw.kind) else { return nil }
         let change = DeviceChange(
             kind: kind, device: try device(raw.device),
             timeUnixMs: raw.time_unix_ms == 0 ? nowUnixMs : raw.time_unix_ms,
             reason: raw.reason.text)
-        return change.isSound ? change : nil
+        if let fault = change.device.fault { return .failure(fault) }
+        return change.isSound ? .success(change) : nil
     }
 
     /// The paths that an instance serves.

@@ -42,7 +42,7 @@ enum RegistryService {
                 try structs.change(
                     try structs.read(change), nowUnixMs: context.services.nowUnixMs)
             }
-            guard let taken = read ?? nil else { return SBX_E_INVALID }
+            guard case .success(let taken)? = read ?? nil else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
             return context.answering { answered in
                 PluginFault.status { () throws(PluginFault) in

@@ -277,7 +277,7 @@ extension DeviceChange {
             case .unregistered: !device.token.isEmpty || !device.user.isEmpty
             case .invalid, .proven, .unproven: false
             }
-        return isNamed && device.token.utf8.count <= DeviceRules.tokenBytesMax
+        return isNamed && device.fault == nil
             && device.attributes.count <= DeviceRules.attributesMax
     }
 
