@@ -4,7 +4,7 @@ import SignalboxPluginKit
 struct Config: Sendable {
     static let schema = """
         {
-          "type": "object",
+          "type": "object", "sharesTokens": true,
           "emits": {
             "registration.requested": [],
             "message.requested": [

@@ -9,6 +9,10 @@ struct Registration: Sendable {
     /// Whether the ApiToken is the app's. If not, the answer is the same but nothing is stored.
     let isAuthorized: Bool
     let requestID: String
+    /// No registry takes its user.
+    let isUnusable: Bool
+    /// In Unix milliseconds.
+    let sinceMs: UInt64
 
     init(
         _ json: JSON, path: String, server: Config.Server, host: Host
@@ -16,7 +20,10 @@ struct Registration: Sendable {
         let reader = Reader(json: json, path: path)
         try reader.checkObject()
         app = try reader.app(server)
-        user = try reader.text("UserId")
+        let named = try reader.user()
+        user = named ?? ""
+        isUnusable = named == nil
+        sinceMs = host.nowUnixMs
         let apiToken = try reader.text("ApiToken")
         // A token that is too long fails its own registration, not the batch.
         let apns = try reader.text("ApnsDeviceToken", max: .max, isRequired: false)
@@ -61,6 +68,15 @@ struct Reader {
             throw Fault.wrong(path: name(key), what: "holds control characters").error
         }
         return text
+    }
+
+    /// The user; nil if the gateway takes no user of this name.
+    func user() throws(PluginError) -> String? {
+        guard let value = json["UserId"], let user = value.string, !user.isEmpty else {
+            return try text("UserId")
+        }
+        let isPlain = user.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        return isPlain && user.utf8.count <= 256 ? user : nil
     }
 
     /// Text for people, of any length: senders shorten it. Numbers and booleans become text.

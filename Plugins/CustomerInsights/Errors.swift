@@ -9,6 +9,7 @@ enum Fault {
     case twoTokens(path: String)
     case batch, callbackURL, callbackHeaders(String)
     case apiToken
+    case userID(path: String)
 
     var error: PluginError { PluginError(.invalid, words) }
 
@@ -24,6 +25,8 @@ enum Fault {
         case .callbackURL: "x-ms-callback-url must be an absolute https URL without a user name"
         case .callbackHeaders(let what): "x-ms-callback-url-headers: \(what)"
         case .apiToken: "ApiToken is not that of the app"
+        case .userID(let path):
+            "\(path)UserId has control characters or is over 256 bytes"
         }
     }
 }

@@ -7,13 +7,15 @@ struct RegistrationOutcome: Sendable {
     var isTracked: Bool
     var callbackURL: String
     var callbackHeaders: String
+    /// When it was registered, in Unix milliseconds.
+    var sinceMs: UInt64
 }
 
 extension Tracking {
     func outcome(of one: Registration) -> RegistrationOutcome {
         RegistrationOutcome(
             requestID: one.requestID, app: one.app, isTracked: isTracked, callbackURL: callbackURL,
-            callbackHeaders: callbackHeaders)
+            callbackHeaders: callbackHeaders, sinceMs: one.sinceMs)
     }
 }
 
@@ -29,11 +31,30 @@ extension CustomerInsights {
             requestID: String(change.subject.dropFirst(13)), app: app,
             isTracked: device.attribute("track") == "true",
             callbackURL: device.attribute("callback_url") ?? "",
-            callbackHeaders: device.attribute("callback_headers") ?? "")
+            callbackHeaders: device.attribute("callback_headers") ?? "",
+            sinceMs: device.attribute("since").flatMap { UInt64($0) } ?? 0)
         let outcomes = dryRuns.ended(device, outcome)
         guard change.kind == .proven else {
             host.write(.info, "a dry run failed", [("reason", change.reason)])
             for outcome in outcomes { record(outcome, .dryRunSendingFailed, server) { _ in } }
+            return
+        }
+        let sinceMs = outcomes.map(\.sinceMs).max() ?? outcome.sinceMs
+        cleanups.isCleaned(device, app, sinceMs: sinceMs) { isCleaned in
+            guard isCleaned != true else {
+                // It was registered, and is gone again.
+                for outcome in outcomes { self.record(outcome, nil, server) { _ in } }
+                return
+            }
+            self.store(device, outcomes, server, isKnown: isCleaned != nil)
+        }
+    }
+
+    private func store(
+        _ device: Device, _ outcomes: [RegistrationOutcome], _ server: Config.Server, isKnown: Bool
+    ) {
+        guard isKnown, let app = outcomes.first?.app else {
+            for outcome in outcomes { record(outcome, .failedToStoreDevice, server) { _ in } }
             return
         }
         var stored = device

@@ -14,11 +14,13 @@ final class CustomerInsights: IngestPlugin, BuildPlugin {
     let counters: Counters
     let state = ClientState()
     let dryRuns: DryRuns
+    let cleanups: Cleanups
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
         self.config = try Config(config)
         counters = Counters(host)
+        cleanups = Cleanups(host: host)
         dryRuns = DryRuns(nowUnixMs: { host.nowUnixMs })
     }
 

@@ -45,6 +45,10 @@ extension CustomerInsights {
                     try Registration(
                         item, path: isBatch ? "[\(index)]" : "", server: server, host: host))
             }
+            // One that cannot be used fails for itself.
+            guard !list.allSatisfy(\.isUnusable) else {
+                throw Fault.userID(path: isBatch ? "[0]." : "").error
+            }
             try register(list, isBatch: isBatch, tracking, server, sink)
         }
     }
@@ -100,7 +104,9 @@ extension CustomerInsights {
         var device = Device(platform: one.platform, token: one.token)
         device.app = one.app.app
         device.user = one.user
-        device.attributes = [("mobile_app_id", one.app.mobileAppID)]
+        device.attributes = [
+            ("mobile_app_id", one.app.mobileAppID), ("since", String(one.sinceMs)),
+        ]
         if tracking.isTracked { device.attributes.append(("track", "true")) }
         if !tracking.callbackURL.isEmpty {
             device.attributes.append(("callback_url", tracking.callbackURL))
@@ -174,30 +180,62 @@ extension CustomerInsights {
     private func cleanup(
         _ items: [JSON], isBatch: Bool, _ server: Config.Server, _ sink: borrowing IngestSink
     ) throws(PluginError) {
-        var changes: [DeviceChange] = []
+        var changes: [(app: Config.App, change: DeviceChange)] = []
+        var unusable = 0
         for (index, item) in items.enumerated() {
             let reader = Reader(json: item, path: isBatch ? "[\(index)]" : "")
             try reader.checkObject()
             let app = try reader.app(server)
             let apiToken = try reader.text("ApiToken")
-            var device = Device()
-            device.app = app.app
-            device.user = try reader.text("UserId")
+            let user = try reader.user()
             let token = try reader.text("DeviceToken", isRequired: false)
+            guard let user else {
+                unusable += 1
+                sink.reject("bad_user", "UserId has control characters or is over 256 bytes")
+                continue
+            }
             guard try host.secretEquals(app.token, apiToken) else {
                 counters.unauthorized.add()
                 continue
             }
+            var device = Device()
+            device.app = app.app
+            device.user = user
             device.token = token
-            changes.append(DeviceChange(.unregistered, device))
+            changes.append((app, DeviceChange(.unregistered, device)))
             // Registration converts APNs tokens to lower case.
             if token != token.lowercased(), token.allSatisfy(\.isHexDigit) {
                 device.token = token.lowercased()
-                changes.append(DeviceChange(.unregistered, device))
+                changes.append((app, DeviceChange(.unregistered, device)))
             }
         }
-        if !changes.isEmpty { try sink.change(changes) }
-        try sink.respond(202)
+        guard unusable < items.count else {
+            throw Fault.userID(path: isBatch ? "[0]." : "").error
+        }
+        guard !changes.isEmpty else { return try sink.respond(202) }
+        remove(changes, try sink.deferred(timeoutMs: 10_000))
+    }
+
+    /// Removes devices, also those whose dry run has not ended yet.
+    private func remove(
+        _ changes: [(app: Config.App, change: DeviceChange)], _ open: DeferredIngest
+    ) {
+        let gather = Gather<Bool>(count: changes.count) { _ in
+            open.attempt { () throws(PluginError) in
+                try open.change(changes.map { $0.change })
+                try open.respond(202)
+                open.finish()
+            }
+        }
+        for (index, (app, change)) in changes.enumerated() {
+            cleanups.note(app, user: change.device.user, token: change.device.token) { result in
+                if case .failure(let error) = result {
+                    open.finish(PluginError(.again, error.message))
+                } else {
+                    gather.set(index, true)
+                }
+            }
+        }
     }
 
     // MARK: Messages
@@ -213,7 +251,7 @@ extension CustomerInsights {
         guard try host.secretEquals(app.token, try reader.text("ApiToken")) else {
             throw PluginError(.auth, "ApiToken is not that of the app")
         }
-        let user = try reader.text("UserId")
+        guard let user = try reader.user() else { throw Fault.userID(path: "").error }
         var data = JSONWriter()
         var faults: PluginError?
         data.object { out in
@@ -268,16 +306,18 @@ final class RegistrationRun: Sendable {
             let isLong =
                 one.platform == "ios"
                 ? one.token.utf8.count > server.apnsTokenMax : one.token.utf8.count > 4_096
-            if isLong {
-                gather.set(index, .deviceTokenTooLong)
+            guard !isLong, !one.isUnusable else {
+                gather.set(index, isLong ? .deviceTokenTooLong : .failedToStoreDevice)
                 continue
             }
-            plugin.host.device(app: one.app.app, token: one.token) { result in
+            // By the user, since another one may have the same token.
+            plugin.host.devices(app: one.app.app, user: one.user) { result in
                 switch result {
-                case .success(let device):
-                    let isThere =
-                        device?.user == one.user
-                        && device?.attribute("mobile_app_id") == one.app.mobileAppID
+                case .success(let devices):
+                    let isThere = devices.contains {
+                        $0.token == one.token
+                            && $0.attribute("mobile_app_id") == one.app.mobileAppID
+                    }
                     gather.set(index, isThere ? .duplicateExists : nil)
                 case .failure(let error): self.open.finish(PluginError(.again, error.message))
                 }

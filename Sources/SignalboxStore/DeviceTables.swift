@@ -184,7 +184,7 @@ enum DeviceTables {
         let device = change.device
         switch change.kind {
         case .registered:
-            _ = try register(device, isUnique: true, nowUnixMs: nowUnixMs, db)
+            _ = try register(device, isUnique: !change.isShared, nowUnixMs: nowUnixMs, db)
         case .unregistered where device.token.isEmpty:
             _ = try unregister(app: device.app, user: device.user, db)
         case .unregistered where device.user.isEmpty:

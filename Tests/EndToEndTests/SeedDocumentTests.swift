@@ -342,6 +342,38 @@ import Testing
         await api.shutdown()
     }
 
+    @Test func `Customer Insights: a phone of a contact and a profile gets the pushes of both`()
+        async throws
+    {
+        let rig = try await ExampleRig("customer-insights", variables: Self.insights)
+        let contact = "00aa00aa-bb11-cc22-dd33-44ee44ee44ee"
+        let body = try PluginRig.fixture("CustomerInsights/registration-android.json")
+        for user in [contact, "profile-1"] {
+            let (_, json, _) = try await rig.call(
+                "POST", Self.devices, body.replacing(contact, with: user),
+                headers: [("x-ms-track-registration", "true")])
+            let id = try #require(json["RegistrationRequestId"]?.string)
+            #expect(try await Self.statuses(rig, [id]) == ["Success"])
+        }
+        for user in [contact, "profile-1"] {
+            rig.simulators.fcm.forget()
+            let (taken, _, _) = try await rig.call(
+                "POST", "/in/insights/messages",
+                #"{"MobileAppId":"\#(Self.mobileApp)","ApiToken":"ci-api-token","UserId":"\#(user)","Body":"for \#(user)"}"#
+            )
+            #expect(taken == 202)
+            let push = try await rig.push(rig.simulators.fcm, to: "fcm:Token-1")
+            #expect(push.body["message"]?["data"]?["body"]?.string == "for \(user)")
+            // Each is still registered.
+            let (_, json, _) = try await rig.call(
+                "POST", Self.devices, body.replacing(contact, with: user),
+                headers: [("x-ms-track-registration", "true")])
+            let id = try #require(json["RegistrationRequestId"]?.string)
+            #expect(try await Self.statuses(rig, [id]) == ["Failed DuplicateExists"])
+        }
+        await rig.end()
+    }
+
     @Test func `Customer Insights: a callback to a private address is not made`() async throws {
         let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 202) }
         var variables = Self.insights

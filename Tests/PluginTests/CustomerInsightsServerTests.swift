@@ -255,6 +255,73 @@ import Testing
         #expect(await rig.end() == [])
     }
 
+    @Test(arguments: [true, false])
+    func `a cleanup during the dry run is not overtaken by its end`(namesToken: Bool) async throws {
+        let rig = try await Self.rig(services: RigServices(nowUnixMs: 1_000_000))
+        let track = [("x-ms-track-registration", "true")]
+        let one = try Self.fixture("registration-ios")
+        func post() async throws -> (Event, id: String) {
+            let result = await Self.post(rig, "", one, headers: track)
+            let event = try #require(result.events.first)
+            return (event, String(event.subject.dropFirst(13)))
+        }
+        func settled(_ id: String) async throws -> String {
+            for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
+            return try await Self.status(rig, id)
+        }
+        let (first, id) = try await post()
+        rig.services.setWall(unixMs: 1_000_001)
+        let token = namesToken ? #","DeviceToken":"0A1B2C""# : ""
+        let cleanup = await Self.post(
+            rig, "/cleanup",
+            #"{"MobileAppId":"\#(Self.app)","ApiToken":"ci-api-token","UserId":"\#(Self.user)"\#(token)}"#
+        )
+        #expect(cleanup.answer?.status == 202 && !cleanup.changes.isEmpty)
+        try Self.end(rig, first, .proven)
+        #expect(try await settled(id).contains("Success"))
+        #expect(rig.services.devices.isEmpty)
+        // One that is registered after the cleanup counts, also if it shares the dry run of one before.
+        rig.services.setWall(unixMs: 1_000_002)
+        let (second, again) = try await post()
+        rig.services.setWall(unixMs: 1_000_003)
+        _ = await Self.post(
+            rig, "/cleanup",
+            #"{"MobileAppId":"\#(Self.app)","ApiToken":"ci-api-token","UserId":"\#(Self.user)"}"#)
+        rig.services.setWall(unixMs: 1_000_004)
+        let (third, _) = try await post()
+        #expect(third.dedupe == second.dedupe)
+        try Self.end(rig, second, .proven)
+        #expect(try await settled(again).contains("Success"))
+        #expect(rig.services.devices.map(\.user) == [Self.user])
+        #expect(await rig.end() == [])
+    }
+
+    @Test func `a user that cannot be used fails for itself, and its batch goes on`() async throws {
+        let rig = try await Self.rig()
+        let good = try Self.fixture("registration-ios")
+        for bad in [#"u\u001b[2J"#, String(repeating: "u", count: 257)] {
+            let unusable = good.replacing(Self.user, with: bad)
+            let batch = await Self.post(
+                rig, "/batch", "[\(unusable),\(good)]",
+                headers: [("x-ms-track-registration", "true")])
+            #expect(batch.answer?.status == 202)
+            #expect(batch.events.map { $0.recipients[0].device.user } == [Self.user])
+            let id = try #require(
+                try JSONValue.parse(Self.text(batch))[0]?["RegistrationRequestId"]?.string)
+            #expect(try await Self.status(rig, id).contains("FailedToStoreDevice"))
+            for body in [unusable, "[\(unusable)]"] {
+                let alone = await Self.post(rig, body.hasPrefix("[") ? "/batch" : "", body)
+                #expect(alone.fault?.message.contains("UserId has control characters") == true)
+            }
+            let cleanup = try Self.fixture("cleanup")
+            let cleaned = await Self.post(
+                rig, "/cleanup/batch", "[\(cleanup.replacing(Self.user, with: bad)),\(cleanup)]")
+            #expect(cleaned.changes.map(\.device.user) == [Self.user])
+            #expect(cleaned.rejects.map(\.reason) == ["bad_user"])
+        }
+        #expect(await rig.end() == [])
+    }
+
     // MARK: Callback
 
     @Test(arguments: [

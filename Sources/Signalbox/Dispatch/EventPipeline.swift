@@ -42,7 +42,11 @@ final class EventPipeline: Sendable {
         let events = Self.mended(events)
         if !leavesOut, changes.isEmpty, areUnusable(events, done) { return }
         var changes = changes
-        for index in changes.indices { changes[index].device.spell() }
+        let isShared = context.live.now.sharesTokens(source)
+        for index in changes.indices {
+            changes[index].device.spell()
+            changes[index].isShared = isShared
+        }
         let users = UserDevices.named(in: events, changes)
         guard !users.isEmpty else {
             commit(

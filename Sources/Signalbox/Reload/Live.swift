@@ -14,6 +14,8 @@ final class Generation: Sendable {
     let admin: AdminAccess
     /// How long the keys of an instance's events are remembered, if gateway.yaml sets it.
     private let dedupeMs: [String: UInt64]
+    /// Instances whose registrations leave a token to its other users.
+    private let sharing: Set<String>
     /// What happens is kept for traces.
     let keepsHistory: Bool
 
@@ -28,6 +30,7 @@ final class Generation: Sendable {
         self.reportKinds = reportKinds
         router = Router(routes: plan.routes)
         keepsHistory = plan.config.gateway.history.bytesMax > 0
+        sharing = Set(plan.plugins.filter(\.facts.sharesTokens).map(\.name))
         dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
     }
 
@@ -36,6 +39,9 @@ final class Generation: Sendable {
         plan.config.plugins.contains { $0.name == name }
             || plan.config.gateway.sources.contains(name)
     }
+
+    /// Whether a device that the instance registers stays with its other users, too.
+    func sharesTokens(_ name: String) -> Bool { sharing.contains(name) }
 
     /// How long an event's key is remembered, as set for its instance, by its plugin, or for the gateway.
     func dedupeMs(of event: Event) -> UInt64 {

@@ -96,6 +96,8 @@ public struct DeviceChange: Sendable {
     public var reason: String
     /// Subject of the event that asked for a dry run; else empty.
     public var subject: String
+    /// A registration that leaves the token to the other users that have it, too.
+    public var isShared = false
 
     /// Makes a change.
     public init(

@@ -93,7 +93,7 @@ enum DeviceTables {
         let device = change.device
         switch change.kind {
         case .registered:
-            _ = try register(device, isUnique: true, nowUnixMs: nowUnixMs, transaction)
+            _ = try register(device, isUnique: !change.isShared, nowUnixMs: nowUnixMs, transaction)
         case .unregistered where device.token.isEmpty:
             _ = try transaction.run(removeUser, texts(device.app, device.user))
         case .unregistered where device.user.isEmpty:

@@ -119,7 +119,7 @@ struct MemoryRegistry: Sendable {
     mutating func apply(_ change: DeviceChange, nowUnixMs: UInt64) {
         let device = change.device
         switch change.kind {
-        case .registered: _ = register(device, isUnique: true, nowUnixMs: nowUnixMs)
+        case .registered: _ = register(device, isUnique: !change.isShared, nowUnixMs: nowUnixMs)
         case .unregistered:
             remove {
                 $0.app == device.app && (device.user.isEmpty || $0.user == device.user)

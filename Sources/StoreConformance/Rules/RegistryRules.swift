@@ -122,6 +122,16 @@ extension StoreConformance {
             }
             await store.store.close()
         },
+        StoreRule("a change that shares a token leaves it to its other users") { probe in
+            let store = try await probe.open()
+            for user in ["u", "v"] {
+                var change = DeviceChange(kind: .registered, device: device("t", user))
+                change.isShared = true
+                try await store.result { store.store.change([change], reports: [], done: $0) }
+            }
+            try probe.equal(Set(try await store.find("a", "t").map(\.device.user)), ["u", "v"])
+            await store.store.close()
+        },
     ]
 
     /// Reports are committed with their cause.
