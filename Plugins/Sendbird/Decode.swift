@@ -144,7 +144,7 @@ struct Reader {
 
     func flag(_ path: String) throws(PluginError) -> Bool {
         guard let value = find(path) else { return false }
-        guard let flag = value.boolean ?? value.integer.map({ $0 != 0 }) else {
+        guard let flag = value.flag else {
             throw Fault.wrong(path: path, what: "must be true or false").error
         }
         return flag

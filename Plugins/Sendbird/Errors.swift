@@ -29,7 +29,7 @@ enum Reject: String, CaseIterable {
             "the webhook has no members: switch them on in the dashboard, or set members: fetch"
         case .malformedMember: "a member has no user_id"
         case .malformedUpdate: "an entry of read_updates has no user_id"
-        case .superGroup: "Sendbird sends no members for supergroups, and no pushes to them"
+        case .superGroup: "Sendbird sends no members of supergroups: set members: fetch"
         }
     }
 }
@@ -46,6 +46,8 @@ enum Skip: String, CaseIterable {
     case snoozed
     case blockedBot = "blocked_bot"
     case reply
+    case superGroupWindow = "super_group_window"
+    case deleted
 }
 
 /// The outcome of a change for an answer of the Platform API.

@@ -2,13 +2,17 @@ import SendbirdPush
 import SignalboxPluginKit
 import Synchronization
 
-/// Fetches a message's members, preferences or counts before it can become an event.
+/// A message on its way to an event: whether it was deleted before it came, and its members, preferences and counts as
+/// far as they are to be fetched.
 ///
 /// The webhook request stays open meanwhile. Sendbird waits five seconds, and resends it without an answer.
 final class Fetch: Sendable {
     static let timeoutMs: UInt32 = 4_500
-    /// Group channels with members in webhooks are small; a channel with more pages is something else.
+    /// Of a supergroup with more members the others get no push: there is no time to ask for them.
     private static let membersMax = 2_000
+    /// A supergroup of as many members gets one push in the window, as documented.
+    private static let superGroupMin = 100
+    private static let superGroupMs: UInt64 = 600_000
     private static let pagesMax = 20
     /// Concurrent calls: the host allows few, and other webhooks need some.
     private static let callsMax = 16
@@ -54,8 +58,49 @@ final class Fetch: Sendable {
         state = Mutex(State(members: members))
     }
 
+    /// `isWhole`: all members are known.
+    func begin(isWhole: Bool) {
+        let goOn: @Sendable () -> Void = {
+            guard isWhole else { return self.members() }
+            self.open.attempt { () throws(PluginError) in try self.filtered() }
+        }
+        guard message.isDeleted else {
+            plugin.deletions.isNoted(message.id) { $0 ? self.leaveOut(.deleted) : goOn() }
+            return
+        }
+        plugin.deletions.note(message.id) { result in
+            guard case .failure(let error) = result else { return goOn() }
+            self.open.finish(PluginError(.again, error.message))
+        }
+    }
+
+    private func leaveOut(_ skip: Skip) {
+        plugin.counters.skipped[skip]?.add()
+        open.attempt { () throws(PluginError) in
+            try open.respond(200)
+            open.finish()
+        }
+    }
+
+    /// Takes the window of a large supergroup for this message, or leaves the message out. Another gateway, or this one
+    /// when Sendbird sends the message again, sees whose it is.
+    private func takeWindow(then goOn: @escaping @Sendable () throws(PluginError) -> Void) {
+        var print = Fingerprint()
+        print.add(message.channelURL)
+        let own = Array(String(message.id).utf8)
+        plugin.host.replace(
+            "supergroup/\(print.text)", expected: nil, with: own, ttlMs: Self.superGroupMs
+        ) { result in
+            switch result {
+            case .success(.done), .success(.other(own)): self.open.attempt(goOn)
+            case .success: self.leaveOut(.superGroupWindow)
+            case .failure(let error): self.open.finish(PluginError(.again, error.message))
+            }
+        }
+    }
+
     /// Fetches members page by page, then their preferences, then emits the event.
-    func members(next: String = "") {
+    private func members(next: String = "") {
         let call = MembersPage.call(
             plugin.config, token: token, channelURL: message.channelURL, next: next)
         plugin.host.send(call) { result in
@@ -71,12 +116,21 @@ final class Fetch: Sendable {
                     return state.members.count >= Self.membersMax || state.pages >= Self.pagesMax
                 }
                 let next = page["next"]?.string ?? ""
-                if next.isEmpty || isEnough {
-                    try self.filtered()
-                } else {
-                    self.members(next: next)
+                let isLast = next.isEmpty || isEnough
+                let goOn: @Sendable () throws(PluginError) -> Void = { () throws(PluginError) in
+                    if isLast { try self.filtered() } else { self.members(next: next) }
                 }
+                guard self.isLargeSuperGroup(isLast: isLast) else { return try goOn() }
+                self.takeWindow(then: goOn)
             }
+        }
+    }
+
+    /// Whether the first page shows that a message is one of many of a large supergroup.
+    private func isLargeSuperGroup(isLast: Bool) -> Bool {
+        guard message.isSuper, !message.isDeleted else { return false }
+        return state.withLock { state in
+            state.pages == 1 && (!isLast || state.members.count >= Self.superGroupMin)
         }
     }
 
@@ -116,7 +170,7 @@ final class Fetch: Sendable {
                     })
             }
         }
-        try ask(questions) { () throws(PluginError) in try self.counted() }
+        try ask(questions) { () throws(PluginError) in try self.templated() }
     }
 
     /// Makes a few calls at a time; `then` runs after the last answer.
@@ -194,6 +248,48 @@ final class Fetch: Sendable {
         chosen.sound = preference.sound
         let one = chosen
         state.withLock { $0.chosen.append(one) }
+    }
+
+    /// Notes who has chosen the template that hides the text.
+    private func templated() throws(PluginError) {
+        let now = plugin.host.nowUnixMs
+        var questions: [Question] = []
+        for member in state.withLock({ $0.chosen }) {
+            if let isHidden = plugin.templates.find(member.id, nowMs: now) {
+                note(isHidden: isHidden, of: member.id)
+                continue
+            }
+            let call = ChosenTemplate.call(plugin.config, token: token, user: member.id)
+            questions.append(
+                Question(call: call) {
+                    self.note(isHidden: self.hides($0, member.id), of: member.id)
+                }
+            )
+        }
+        try ask(questions, untilUnixMs: beganUnixMs + Self.countsMs) { () throws(PluginError) in
+            try self.counted()
+        }
+    }
+
+    /// Whether an answer says that the user's text is hidden. One that cannot be had hides it: the user may have wished so.
+    private func hides(_ result: Result<HTTPAnswer, PluginError>, _ user: String) -> Bool {
+        // 400, 404: there is no such user, so nothing was chosen.
+        guard case .success(let answer) = result, [200, 400, 404].contains(answer.status) else {
+            plugin.counters.templateUnavailable.add()
+            return true
+        }
+        let isHidden = json(result)?["name"]?.string == "alternative"
+        plugin.templates.keep(isHidden, of: user, nowMs: plugin.host.nowUnixMs)
+        return isHidden
+    }
+
+    private func note(isHidden: Bool, of user: String) {
+        guard isHidden else { return }
+        state.withLock { state in
+            for index in state.chosen.indices where state.chosen[index].id == user {
+                state.chosen[index].hidesText = true
+            }
+        }
     }
 
     /// Fills in the counts of members that have none.

@@ -1,3 +1,4 @@
+import SendbirdPush
 import SignalboxPluginKit
 
 /// Kinds of messages, for conditions of routes.
@@ -10,7 +11,7 @@ enum MessageKind: String {
     init(_ json: JSON, isReply: Bool) {
         func isGiven(_ value: JSON?) -> Bool {
             guard let value else { return false }
-            return value.kind != .null && value.boolean != false
+            return value.kind != .null && value.flag != false
         }
         let announcement = ["announcement", "announcement_id", "is_announcement"]
         let channel = json["channel"]

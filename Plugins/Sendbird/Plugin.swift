@@ -22,13 +22,17 @@ final class Sendbird: IngestPlugin, BuildPlugin {
     let host: Host
     let config: Config
     let counters: Counters
-    let preferences = PreferenceCache()
+    let preferences = UserCache<Preference>()
+    /// Whether a user's template hides the text.
+    let templates = UserCache<Bool>()
+    let deletions: Deletions
     let underWay = Mutex<[UInt64: Step]>([:])
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
         self.config = try Config(config)
         counters = Counters(host)
+        deletions = Deletions(host)
     }
 
     var paths: [IngestPath] { [IngestPath(config.path)] }
@@ -67,23 +71,31 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         _ json: JSON, _ sink: borrowing IngestSink
     ) throws(PluginError) {
         let message = try Message(json, host: host)
-        let isBot = json.at("/sender/is_bot")?.boolean ?? false
-        guard let given = json["members"], given.kind == .array else {
-            guard config.fetchesMembers, !message.isSuper, !message.isSilent else {
-                let reject: Reject = message.isSuper ? .superGroup : .noMembers
-                if message.isSilent {
-                    counters.skipped[.silent]?.add()
-                } else {
-                    sink.reject(reject.rawValue, reject.detail)
-                }
-                try sink.respond(200)
-                return
-            }
-            Fetch(
-                self, message, members: [], isBot: isBot, token: try apiToken(),
-                try sink.deferred(timeoutMs: Fetch.timeoutMs)
-            ).members()
+        guard let members = try members(json, message, sink) else {
+            try sink.respond(200)
             return
+        }
+        let fetch = Fetch(
+            self, message, members: members.known, isBot: json.at("/sender/is_bot")?.flag ?? false,
+            token: try apiToken(), try sink.deferred(timeoutMs: Fetch.timeoutMs))
+        fetch.begin(isWhole: members.isWhole)
+    }
+
+    /// The members that a webhook has; not whole: the others are to be fetched. nil: nobody gets the message.
+    private func members(
+        _ json: JSON, _ message: Message, _ sink: borrowing IngestSink
+    ) throws(PluginError) -> (known: [ChatMember], isWhole: Bool)? {
+        guard let given = json["members"], given.kind == .array else {
+            guard !message.isSilent else {
+                counters.skipped[.silent]?.add()
+                return nil
+            }
+            guard config.fetchesMembers else {
+                let reject: Reject = message.isSuper ? .superGroup : .noMembers
+                sink.reject(reject.rawValue, reject.detail)
+                return nil
+            }
+            return ([], false)
         }
         var members: [ChatMember] = []
         for (index, entry) in given.elements.enumerated() {
@@ -94,16 +106,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
                     Reject.malformedMember.rawValue, "members.\(index).user_id must be text")
             }
         }
-        guard config.fetchesPreferences, !message.isDeleted else {
-            let chosen = members.filter { isChosen($0, message) }
-            if let event = event(message, chosen) { try sink.emit(event) }
-            try sink.respond(200)
-            return
-        }
-        let open = try sink.deferred(timeoutMs: Fetch.timeoutMs)
-        let fetch = Fetch(
-            self, message, members: members, isBot: isBot, token: try apiToken(), open)
-        open.attempt { () throws(PluginError) in try fetch.filtered() }
+        return (members, true)
     }
 
     private func messageRead(_ json: JSON, _ sink: borrowing IngestSink) throws(PluginError) {
@@ -187,6 +190,7 @@ struct Counters: Sendable {
     private let other: Counter
     let skipped: [Skip: Counter]
     let preferenceUnavailable: Counter
+    let templateUnavailable: Counter
     let countUnavailable: Counter
     let atLimit: Counter
 
@@ -202,6 +206,7 @@ struct Counters: Sendable {
                 ($0, host.counter("members_skipped_total", [("reason", $0.rawValue)]))
             })
         preferenceUnavailable = host.counter("preferences_unavailable_total")
+        templateUnavailable = host.counter("templates_unavailable_total")
         countUnavailable = host.counter("counts_unavailable_total")
         atLimit = host.counter("users_at_token_limit_total")
     }

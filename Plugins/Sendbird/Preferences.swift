@@ -17,21 +17,21 @@ struct Preference: Sendable {
     let sound: String
 
     init(_ json: JSON) {
-        func number(_ key: String) -> Int { Int(min(60, max(0, json[key]?.integer ?? 0))) }
+        func number(_ key: String) -> Int { Int(min(60, max(0, json[key]?.number ?? 0))) }
         trigger = json["push_trigger_option"]?.string ?? "all"
-        hasQuietHours = json["do_not_disturb"]?.boolean ?? false
+        hasQuietHours = json["do_not_disturb"]?.flag ?? false
         start = number("start_hour") * 60 + number("start_min")
         end = number("end_hour") * 60 + number("end_min")
         let zone = json["timezone"]?.string ?? ""
         self.zone = zone.isEmpty ? "UTC" : zone
-        let from = UInt64(clamping: json["snooze_start_ts"]?.integer ?? 0)
-        let to = UInt64(clamping: json["snooze_end_ts"]?.integer ?? 0)
-        let isSnoozed = json["snooze_enabled"]?.boolean ?? false
+        let from = UInt64(clamping: json["snooze_start_ts"]?.number ?? 0)
+        let to = UInt64(clamping: json["snooze_end_ts"]?.number ?? 0)
+        let isSnoozed = json["snooze_enabled"]?.flag ?? false
         snooze = isSnoozed && to >= from ? from...to : nil
-        let isBlocking = json["block_push_from_bots"]?.boolean ?? false
+        let isBlocking = json["block_push_from_bots"]?.flag ?? false
         blockedBots = Set(json["push_blocked_bot_ids"]?.elements.compactMap(\.string) ?? [])
             .union(isBlocking ? ["*"] : [])
-        takesReplies = json["enable_push_for_replies"]?.boolean ?? true
+        takesReplies = json["enable_push_for_replies"]?.flag ?? true
         sound = json["push_sound"]?.string ?? ""
     }
 
@@ -75,23 +75,35 @@ struct Preference: Sendable {
     }
 }
 
-/// Caches preferences, so that a busy channel does not fetch the same ones repeatedly.
-final class PreferenceCache: Sendable {
-    static let lifeMs: UInt64 = 60_000
-    private static let entriesMax = 10_000
-    private let known = Mutex<[String: (preference: Preference, untilMs: UInt64)]>([:])
+/// The template that a user has chosen, `GET /v3/users/{user_id}/push/template`.
+enum ChosenTemplate {
+    static func call(_ config: Config, token: String, user: String) -> HTTPCall {
+        var call = HTTPCall(
+            "GET", "\(config.origin)/v3/users/\(PathSegment.encode(user))/push/template")
+        call.headers = [("api-token", token)]
+        call.caFile = config.caFile
+        call.timeoutMs = 1_000
+        return call
+    }
+}
 
-    func find(_ user: String, nowMs: UInt64) -> Preference? {
+/// Caches what users have set, so that a busy channel does not fetch the same values repeatedly.
+final class UserCache<Value: Sendable>: Sendable {
+    private let lifeMs: UInt64 = 60_000
+    private let entriesMax = 10_000
+    private let known = Mutex<[String: (value: Value, untilMs: UInt64)]>([:])
+
+    func find(_ user: String, nowMs: UInt64) -> Value? {
         known.withLock { known in
             guard let entry = known[user], entry.untilMs > nowMs else { return nil }
-            return entry.preference
+            return entry.value
         }
     }
 
-    func keep(_ preference: Preference, of user: String, nowMs: UInt64) {
+    func keep(_ value: Value, of user: String, nowMs: UInt64) {
         known.withLock { known in
-            if known.count >= Self.entriesMax { known.removeAll() }
-            known[user] = (preference, nowMs + Self.lifeMs)
+            if known.count >= entriesMax { known.removeAll() }
+            known[user] = (value, nowMs + lifeMs)
         }
     }
 }

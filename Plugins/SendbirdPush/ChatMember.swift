@@ -15,13 +15,15 @@ package struct ChatMember: Sendable {
     package var channelUnread: Int64?
     /// The member's own sound; empty for the instance's.
     package var sound = ""
+    /// The member has chosen the template that hides the text.
+    package var hidesText = false
 
     /// nil if the JSON is not a member.
     package init?(_ json: JSON) {
         guard let id = json["user_id"]?.string, !id.isEmpty else { return nil }
         self.id = id
         func flag(_ key: String, or other: Bool) -> Bool {
-            json[key]?.boolean ?? json[key]?.integer.map { $0 != 0 } ?? other
+            json[key]?.flag ?? other
         }
         name = json["nickname"]?.string ?? ""
         isJoined = (json["state"]?.string ?? "joined") == "joined"
@@ -41,6 +43,7 @@ package struct ChatMember: Sendable {
         if let unread { attributes.append(("unread", String(unread))) }
         if let channelUnread { attributes.append(("channel_unread", String(channelUnread))) }
         if !sound.isEmpty { attributes.append(("sound", sound)) }
+        if hidesText { attributes.append(("template", "alternative")) }
         return Recipient(user: id, app: app, attributes: attributes)
     }
 }
@@ -48,4 +51,15 @@ package struct ChatMember: Sendable {
 extension JSON {
     /// An integer, also one written as text.
     package var number: Int64? { integer ?? string.flatMap { Int64($0) } }
+
+    /// A boolean, also one written as a number or as text; nil if it is something else.
+    package var flag: Bool? {
+        if let known = boolean { return known }
+        if let number { return number != 0 }
+        switch string?.lowercased() {
+        case "true": return true
+        case "false", "": return false
+        default: return nil
+        }
+    }
 }

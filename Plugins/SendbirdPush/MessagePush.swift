@@ -90,7 +90,8 @@ package struct MessagePush {
     private func notification(
         _ person: Person, isForHuawei: Bool, more: (inout JSONWriter) -> Void
     ) -> PushNotification {
-        let text = PushText(data, locale: person.locale, isHidden: isHidden, settings: settings)
+        let text = PushText(
+            data, locale: person.locale, isHidden: isHidden || person.hidesText, settings: settings)
         let object = PushObject(data: data, text: text, person: person, settings: settings)
         var note = PushNotification()
         note.title = text.title
@@ -150,6 +151,8 @@ struct Person: Hashable {
     let unread: Int64?
     let channelUnread: Int64?
     let sound: String
+    /// Chose the template that hides the text.
+    let hidesText: Bool
 
     init(_ recipient: Recipient, sound: String) {
         func text(_ name: String) -> String { recipient.attribute(name) ?? "" }
@@ -159,5 +162,6 @@ struct Person: Hashable {
         unread = Int64(text("unread"))
         channelUnread = Int64(text("channel_unread"))
         self.sound = text("sound").isEmpty ? sound : text("sound")
+        hidesText = text("template") == "alternative"
     }
 }

@@ -57,7 +57,7 @@ struct PushObject {
         out.text("name", string("/sender/nickname"))
         out.text("profile_url", string("/sender/profile_url"))
         out.key("require_auth_for_profile_image")
-        out.boolean(data.at("/sender/require_auth_for_profile_image")?.boolean ?? false)
+        out.boolean(data.at("/sender/require_auth_for_profile_image")?.flag ?? false)
         out.key("metadata")
         out.raw(object("/sender/metadata"))
     }
@@ -83,7 +83,7 @@ struct PushObject {
             out.text(key, user[key]?.string ?? "")
         }
         out.key("require_auth_for_profile_image")
-        out.boolean(user["require_auth_for_profile_image"]?.boolean ?? false)
+        out.boolean(user["require_auth_for_profile_image"]?.flag ?? false)
     }
 
     private func string(_ pointer: String, or other: String = "") -> String {
@@ -117,7 +117,7 @@ extension JSONWriter {
 package enum ChatChannel {
     /// The type: `messaging` for a distinct group channel, `group_messaging` for a private one, `chat` for all others.
     package static func type(_ data: JSON) -> String {
-        func flag(_ key: String) -> Bool { data["channel"]?[key]?.boolean ?? false }
+        func flag(_ key: String) -> Bool { data["channel"]?[key]?.flag ?? false }
         if flag("is_distinct") { return "messaging" }
         return flag("is_public") || flag("is_super") ? "chat" : "group_messaging"
     }

@@ -25,7 +25,7 @@ package struct PushSettings: Sendable {
         },
         "title": {
           "type": "string", "default": "\(title)", "maxLength": 512,
-          "description": "title with {sender_name} {message} {channel_name} {filename}"
+          "description": "title with {sender_name} {message} {channel_name} {filename} {file_type_friendly}"
         },
         "body": {
           "type": "string", "default": "\(body)", "maxLength": 512,

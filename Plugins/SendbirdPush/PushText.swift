@@ -16,7 +16,7 @@ struct PushText: Sendable {
         let variables = [
             ("sender_name", data.at("/sender/nickname")?.string ?? ""), ("message", text),
             ("channel_name", data.at("/channel/name")?.string ?? ""),
-            ("filename", Files.name(data)),
+            ("filename", Files.name(data)), ("file_type_friendly", Files.kind(data)),
         ]
         if isHidden {
             let safe = variables.filter { $0.0 != "message" && $0.0 != "filename" }
@@ -82,6 +82,18 @@ enum Files {
         data.at("/payload/filename")?.string ?? data.at("/payload/name")?.string
             ?? data.at("/payload/file/name")?.string
             ?? data.at("/payload/files/0/name")?.string ?? ""
+    }
+
+    /// `Audio`, `Image` or `Video`, as in the dashboard's templates; `File` for any other.
+    static func kind(_ data: JSON) -> String {
+        let places = ["/payload/type", "/payload/file/type", "/payload/files/0/type"]
+        let type = places.lazy.compactMap { data.at($0)?.string }.first { !$0.isEmpty } ?? ""
+        switch type.lowercased().prefix(6) {
+        case "audio/": return "Audio"
+        case "image/": return "Image"
+        case "video/": return "Video"
+        default: return "File"
+        }
     }
 
     /// Writes the `files` of a push: the payload's own list, or one entry made from its file fields.

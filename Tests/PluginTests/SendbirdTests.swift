@@ -143,6 +143,10 @@ import Testing
         (#","push_trigger_option":"mention_only""#, #","mention_type":"channel""#, false),
         ("", #","silent":true"#, false), (#","is_online":true"#, "", true),
         (#","future_field":{"a":1}"#, #","future":[1]"#, true),
+        (#","push_enabled":"false""#, "", false), (#","push_enabled":"true""#, "", true),
+        (#","do_not_disturb":"true""#, "", false), (#","do_not_disturb":"0""#, "", true),
+        (#","is_blocking_sender":"TRUE""#, "", false), (#","is_blocking_sender":1"#, "", false),
+        ("", #","silent":"true""#, false), ("", #","silent":"false""#, true),
     ])
     func `members are filtered as the documentation says`(
         member: String, more: String, isChosen: Bool
@@ -427,6 +431,11 @@ import Testing
             false
         ),
         (#""snooze_enabled":true,"snooze_start_ts":1,"snooze_end_ts":2"#, true),
+        (
+            #""do_not_disturb":"true","start_hour":"22","end_hour":"7","timezone":"Europe/Vienna""#,
+            false
+        ),
+        (#""do_not_disturb":"false","start_hour":22,"end_hour":22,"timezone":"UTC""#, true),
         (#""push_blocked_bot_ids":["alice"]"#, false), ("", true),
     ])
     func `preferences and quiet hours are honoured in the user's zone`(
@@ -444,8 +453,8 @@ import Testing
             #expect(result.fault == nil)
             #expect((result.events.first?.recipients.count ?? 0) == (isChosen ? 1 : 0))
         }
-        // The second answer came from the cache.
-        #expect(services.calls.count == 1)
+        // The second answers came from the cache; templates are asked for of those who are left.
+        #expect(services.calls.count == (isChosen ? 2 : 1))
         #expect(await rig.end() == [])
     }
 
@@ -456,6 +465,103 @@ import Testing
         let result = await Self.post(rig, Self.message(""))
         #expect(result.events.first?.recipients.map(\.device.user) == ["bob"])
         #expect(rig.services.counts["preferences_unavailable_total"] == 1)
+        #expect(await rig.end() == [])
+    }
+
+    @Test(arguments: [
+        (200 as UInt32, #"{"name":"alternative"}"#, true), (200, #"{"name":"default"}"#, false),
+        (200, "{}", false), (400, #"{"error":true,"code":400201}"#, false), (500, "", true),
+        (429, "", true),
+    ])
+    func `who has chosen the alternative template sees nothing of the text`(
+        status: UInt32, answer: String, isHidden: Bool
+    ) async throws {
+        let services = RigServices(nowUnixMs: Self.now) { call in
+            call.url == "https://api-APP-1.sendbird.com/v3/users/bob/push/template"
+                ? .success(PluginHTTPAnswer(status: status, body: Array(answer.utf8)))
+                : .success(PluginHTTPAnswer(status: 200, body: Array("{}".utf8)))
+        }
+        let rig = try await Self.rig(#","preferences":"fetch""#, services: services)
+        let result = await Self.post(rig, Self.message(""))
+        let event = try #require(result.events.first)
+        var bob = try #require(event.recipients.first)
+        bob.device.platform = "ios"
+        let note = try #require(try rig.build(event, [bob]).contents.first).notification
+        #expect(note.body == (isHidden ? "New message" : "A: m"))
+        #expect(note.data.contains(#""message":"m""#) == !isHidden)
+        let unknown = rig.services.counts["templates_unavailable_total"] ?? 0
+        #expect(unknown == (status == 500 || status == 429 ? 1 : 0))
+        #expect(await rig.end() == [])
+    }
+
+    // MARK: Supergroups
+
+    /// A Platform API whose channel has so many members besides the sender.
+    private static func channel(members count: Int) -> RigServices {
+        RigServices(nowUnixMs: now) { call in
+            guard call.url.contains("/members") else {
+                return .success(PluginHTTPAnswer(status: 500))
+            }
+            let isSecond = call.url.contains("&token=2")
+            let range = isSecond ? 100..<max(100, count) : 0..<min(100, count)
+            let members = range.map { #"{"user_id":"m\#($0)","state":"joined"}"# }
+            let body =
+                #"{"members":[\#(members.joined(separator: ","))],"next":"\#(count > 100 && !isSecond ? "2" : "")"}"#
+            return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
+        }
+    }
+
+    private static func toSuperGroup(_ id: Int, _ category: String = "message_send") -> String {
+        noMembers.replacing(#""is_super":false"#, with: #""is_super":"true""#)
+            .replacing(#""message_id":1"#, with: #""message_id":\#(id)"#)
+            .replacing("message_send", with: category)
+    }
+
+    @Test(arguments: [(99, true), (100, false), (150, false)])
+    func `a supergroup gets every message below 100 members, above one in ten minutes`(
+        count: Int, everyMessage: Bool
+    ) async throws {
+        let services = Self.channel(members: count)
+        let rig = try await Self.rig(#","members":"fetch""#, services: services)
+        func pushed(_ body: String) async -> Int {
+            let result = await Self.post(rig, body)
+            #expect(result.answer?.status == 200 && result.rejects.isEmpty)
+            return result.events.first?.recipients.count ?? 0
+        }
+        #expect(await pushed(Self.toSuperGroup(1)) == count)
+        #expect(await pushed(Self.toSuperGroup(2)) == (everyMessage ? count : 0))
+        // Sendbird sends the first again: its answer was lost.
+        #expect(await pushed(Self.toSuperGroup(1)) == count)
+        #expect(
+            services.counts["members_skipped_total"] ?? 0 == (everyMessage ? 0 : 1))
+        // A deletion is for everybody, at once.
+        #expect(await pushed(Self.toSuperGroup(1, "message_delete")) == count)
+        #expect(await rig.end() == [])
+    }
+
+    @Test func `without fetch a supergroup's message says what is missing`() async throws {
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, Self.toSuperGroup(1))
+        #expect(result.answer?.status == 200 && result.events.isEmpty)
+        #expect(result.rejects.map(\.reason) == ["super_group"])
+        #expect(result.rejects.first?.detail.contains("members: fetch") == true)
+        #expect(await rig.end() == [])
+    }
+
+    // MARK: Order
+
+    @Test func `a message that comes after its deletion gives no push`() async throws {
+        let rig = try await Self.rig()
+        let sent = Self.message("")
+        let deleted = await Self.post(
+            rig, sent.replacing("message_send", with: "message_delete"))
+        #expect(deleted.events.map(\.type) == ["message.deleted"])
+        let late = await Self.post(rig, sent)
+        #expect(late.answer?.status == 200 && late.events.isEmpty)
+        #expect(rig.services.counts["members_skipped_total"] == 1)
+        let other = await Self.post(
+            rig, sent.replacing(#""message_id":1"#, with: #""message_id":2"#))
+        #expect(other.events.map(\.type) == ["message.sent"])
         #expect(await rig.end() == [])
     }
 
@@ -562,6 +668,8 @@ import Testing
         (#""is_distinct":true"#, "messaging"), (#""is_distinct":false"#, "group_messaging"),
         (#""is_distinct":false,"is_public":true"#, "chat"),
         (#""is_distinct":false,"is_super":true"#, "chat"),
+        (#""is_distinct":"true""#, "messaging"),
+        (#""is_distinct":"false","is_public":"true""#, "chat"),
     ])
     func `channel_type follows the channel`(flags: String, type: String) async throws {
         let rig = try await Self.rig()
@@ -593,6 +701,27 @@ import Testing
                     #"{"type":"ADMM","payload":{"message_id":1,"message":"Welcome"},"channel":{}}"#),
             [Self.device()])
         #expect(admin.contents.first?.notification.body == "Welcome")
+        #expect(await rig.end() == [])
+    }
+
+    @Test(arguments: [
+        ("image/jpeg", "Image"), ("video/mp4", "Video"), ("AUDIO/aac", "Audio"),
+        ("application/pdf", "File"), ("", "File"),
+    ])
+    func `the dashboard's variables are filled in`(type: String, word: String) async throws {
+        let rig = try await Self.rig(
+            #","file_body":"{sender_name}: {file_type_friendly} {filename} in {channel_name}""#
+                + #","alternative_body":"{file_type_friendly}""#)
+        let event = Event(
+            type: "message.sent",
+            data: """
+                {"type":"FILE","sender":{"nickname":"A"},"channel":{"name":"C"},
+                "payload":{"message_id":1,"filename":"f","type":"\(type)"}}
+                """)
+        let shown = try rig.build(event, [Self.device()])
+        #expect(shown.contents.first?.notification.body == "A: \(word) f in C")
+        let hidden = try rig.build(event, [Self.device()], options: #"{"template":"alternative"}"#)
+        #expect(hidden.contents.first?.notification.body == word)
         #expect(await rig.end() == [])
     }
 
