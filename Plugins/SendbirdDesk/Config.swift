@@ -49,6 +49,10 @@ struct Config: Sendable {
             },
             \(PushSettings.schema(
                 title: "{sender_name}", body: "{message}", fileBody: "{filename}")),
+            "admin_messages": {
+              "type": "string", "enum": ["hide", "notification"], "default": "hide",
+              "description": "an admin message without a mark of Desk: never shown, or a notification"
+            },
             "ticket": {
               "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
               "description": "fetch: ask Desk's API for the ticket when a message does not bring it"
@@ -89,6 +93,8 @@ struct Config: Sendable {
     let app: String
     let agentPrefixes: [String]
     let fetchesTickets: Bool
+    /// An admin message without a system marker is for customers.
+    let showsAdminMessages: Bool
     let push: PushSettings
     let origin: String
     let caFile: String
@@ -107,6 +113,7 @@ struct Config: Sendable {
         app = text("app")
         agentPrefixes = json["agent_prefixes"]?.elements.compactMap(\.string) ?? []
         fetchesTickets = text("ticket") == "fetch"
+        showsAdminMessages = text("admin_messages") == "notification"
         push = PushSettings(json)
         let endpoint = text("endpoint")
         origin = endpoint.isEmpty ? "https://desk-api-\(appID).sendbird.com" : endpoint

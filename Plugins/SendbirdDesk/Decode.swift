@@ -26,7 +26,7 @@ struct ChatMessage: Sendable {
         self.id = id
         createdMs = json.at("/payload/created_at")?.number ?? 0
         channelURL = channel
-        isSilent = json["silent"]?.boolean ?? false
+        isSilent = json["silent"]?.flag ?? false
         let members = json["members"]
         hasMembers = members?.kind == .array
         let sender = json.at("/sender/user_id")?.string ?? ""

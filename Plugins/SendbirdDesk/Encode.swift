@@ -13,7 +13,7 @@ extension SendbirdDesk {
         let hasMessage = data.at("/payload/message_id") != nil
         var kind = "event"
         if hasMessage || data["payload"] != nil {
-            switch Kind.decide(data, host: host) {
+            switch decide(data) {
             case .hide(let reason):
                 for index in 0..<input.recipientCount { sink.skip(index, reason) }
                 return

@@ -20,13 +20,16 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
     let config: Config
     private let webhooks: Counter
     private let hidden: [String: Counter]
+    private let deletions: Deletions
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
         self.config = try Config(config)
+        deletions = Deletions(host)
         webhooks = host.counter("webhooks_total")
         let reasons = [
             "system_message", "url_preview", "answered", "undecodable", "unknown_admin_message",
+            "deleted",
         ]
         hidden = Dictionary(
             uniqueKeysWithValues: reasons.map {
@@ -76,7 +79,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         let isMessage = json.at("/payload/message_id") != nil
         // Bodies are undocumented: anything that looks like a message for agents is hidden.
         if isMessage || json["payload"] != nil,
-            case .hide(let reason) = Kind.decide(json, host: host)
+            case .hide(let reason) = decide(json)
         {
             hidden[reason]?.add()
             try sink.respond(200)
@@ -104,8 +107,15 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         try sink.respond(200)
     }
 
+    /// The kind of a message in a webhook's or an event's data, or why it is hidden.
+    func decide(_ data: JSON) -> Kind.Decision {
+        Kind.decide(data, host: host, showsAdmin: config.showsAdminMessages)
+    }
+
     /// Desk waits one second for an answer and sends up to three times; the key is the content.
     private static let contentWindowMs: UInt64 = 30_000
+    /// Sendbird waits five seconds for an answer to a Chat webhook.
+    private static let openMs: UInt32 = 4_500
     /// As in the Sendbird plugin: the key is the message's id.
     private static let messageWindowMs: UInt64 = 600_000
 
@@ -132,7 +142,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             return
         }
         let message = try ChatMessage(json, config: config)
-        switch Kind.decide(json, host: host) {
+        switch decide(json) {
         case .hide(let reason):
             hidden[reason]?.add()
             try sink.respond(200)
@@ -151,37 +161,61 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
     }
 
     private func deleted(_ json: JSON, _ sink: borrowing IngestSink) throws(PluginError) {
-        if Kind.isDesk(json, host: host) {
-            let message = try ChatMessage(json, config: config)
-            var event = event(message, json, Ticket.find(json, host: host), nil)
-            event.type = "desk.message.deleted"
-            event.dedupe = "\(config.appID) message_delete \(message.id)"
-            event.timeUnixMs = 0
-            event.recipients = message.joined.map { Recipient(user: $0.id, app: config.app) }
-            if !message.hasMembers {
-                sink.reject(Reject.noMembers.rawValue, Reject.noMembers.detail)
-            } else if !message.joined.isEmpty {
-                try sink.emit(event)
-            }
-        } else {
+        guard Kind.isDesk(json, host: host) else {
             sink.reject(Reject.notDesk.rawValue, Reject.notDesk.detail)
+            try sink.respond(200)
+            return
         }
-        try sink.respond(200)
+        let message = try ChatMessage(json, config: config)
+        var event = event(message, json, Ticket.find(json, host: host), nil)
+        event.type = "desk.message.deleted"
+        event.dedupe = "\(config.appID) message_delete \(message.id)"
+        event.timeUnixMs = 0
+        event.recipients = message.joined.map { Recipient(user: $0.id, app: config.app) }
+        if !message.hasMembers { sink.reject(Reject.noMembers.rawValue, Reject.noMembers.detail) }
+        let open = try sink.deferred(timeoutMs: Self.openMs)
+        deletions.note(message.id) { [event] result in
+            open.attempt { () throws(PluginError) in
+                if case .failure(let error) = result { throw PluginError(.again, error.message) }
+                try Self.finish(open, event.recipients.isEmpty ? nil : event)
+            }
+        }
+    }
+
+    private static func finish(_ open: DeferredIngest, _ event: Event?) throws(PluginError) {
+        if let event { try open.emit(event) }
+        try open.respond(200)
+        open.finish()
     }
 
     private func emit(
         _ message: ChatMessage, _ json: JSON, _ kind: Kind, _ sink: borrowing IngestSink
     ) throws(PluginError) {
+        let text = json.text
+        let open = try sink.deferred(timeoutMs: Self.openMs)
+        deletions.isNoted(message.id) { isDeleted in
+            open.attempt { () throws(PluginError) in
+                guard !isDeleted else {
+                    self.hidden["deleted"]?.add()
+                    try Self.finish(open, nil)
+                    return
+                }
+                try self.emit(message, text, kind, open)
+            }
+        }
+    }
+
+    private func emit(
+        _ message: ChatMessage, _ text: String, _ kind: Kind, _ open: DeferredIngest
+    ) throws(PluginError) {
+        let json = try host.parse(text.utf8.span)
         let known = Ticket.find(json, host: host)
         guard known == nil, config.fetchesTickets else {
-            try sink.emit(event(message, json, known, kind))
-            try sink.respond(200)
+            try Self.finish(open, event(message, json, known, kind))
             return
         }
-        let text = json.text
         let host = host
         let token = try host.secretText("api_token")
-        let open = try sink.deferred(timeoutMs: 4_500)
         host.send(TicketAPI.ticket(config, token: token, channelURL: message.channelURL)) {
             result in
             open.attempt { () throws(PluginError) in
@@ -193,9 +227,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
                 {
                     ticket = found.at("/results/0") ?? found.at("/tickets/0")
                 }
-                try open.emit(self.event(message, json, ticket, kind))
-                try open.respond(200)
-                open.finish()
+                try Self.finish(open, self.event(message, json, ticket, kind))
             }
         }
     }

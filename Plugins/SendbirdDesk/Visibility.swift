@@ -24,9 +24,10 @@ enum Kind: String {
         "TICKET_ASSIGN", "TICKET_TRANSFER", "TICKET_CLOSE",
     ]
 
-    /// `dataType` and `state` are nil if `data` is not an object.
-    static func decide(
-        type: String, customType: String, dataType: String?, state: String?
+    /// `dataType` and `state` are nil if `data` is not an object; it is readable if it is one, or missing.
+    private static func decide(
+        type: String, customType: String, dataType: String?, state: String?, isReadable: Bool,
+        showsAdmin: Bool
     ) -> Decision {
         let data = dataType ?? ""
         if systemTypes.contains(customType) || data.hasPrefix("SYSTEM_MESSAGE_")
@@ -43,10 +44,11 @@ enum Kind: String {
         default: break
         }
         if type == "ADMM" {
-            guard dataType != nil else { return .hide("undecodable") }
             let isNotification =
                 data.hasPrefix("NOTIFICATION_") || data == "SENDBIRD:AUTO_EVENT_MESSAGE"
-            return isNotification ? .push(.notification) : .hide("unknown_admin_message")
+            // What cannot be read may hold a system marker.
+            if isNotification || showsAdmin && isReadable { return .push(.notification) }
+            return .hide(dataType == nil ? "undecodable" : "unknown_admin_message")
         }
         switch customType {
         case "SENDBIRD_DESK_RICH_MESSAGE": return .push(.rich)
@@ -56,8 +58,10 @@ enum Kind: String {
     }
 
     /// Decides for the message in a webhook's or an event's data.
-    static func decide(_ data: JSON, host: Host) -> Decision {
+    static func decide(_ data: JSON, host: Host, showsAdmin: Bool) -> Decision {
         let object = host.object(in: data.at("/payload/data")) ?? given(data["payload_data"])
+        let raw = data.at("/payload/data")
+        let isMissing = raw == nil || raw?.kind == .null || raw?.string == ""
         let types = [
             data.at("/payload/custom_type")?.string, data["custom_type"]?.string,
         ].compactMap { $0 }.filter { !$0.isEmpty }
@@ -66,7 +70,8 @@ enum Kind: String {
         return decide(
             type: data["type"]?.string ?? data.at("/payload/type")?.string ?? "",
             customType: hiding ?? types.first ?? "",
-            dataType: object?["type"]?.string, state: object?.at("/body/state")?.string)
+            dataType: object?["type"]?.string, state: object?.at("/body/state")?.string,
+            isReadable: object != nil || isMissing, showsAdmin: showsAdmin)
     }
 
     private static func given(_ value: JSON?) -> JSON? { value?.kind == .object ? value : nil }

@@ -200,6 +200,43 @@ import Testing
         #expect(await rig.end() == [])
     }
 
+    /// An admin message without a mark of Desk: its custom type, its `data`, and whether the switch shows it.
+    private static let unmarked: [(custom: String, data: String, isShown: Bool)] = [
+        ("", #""""#, true), ("promo", "null", true), ("", #"{"a":1}"#, true),
+        ("", #"{"type":"SHOP_CLOSED"}"#, true), ("", #""plain words""#, false),
+        ("", #"{"type":"SYSTEM_MESSAGE_NEW"}"#, false), ("", #"{"type":"TICKET_CLOSE"}"#, false),
+        ("SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE", #""""#, false),
+    ]
+
+    @Test(arguments: unmarked.indices)
+    func `an admin message without a system marker is shown if the switch says so`(
+        index: Int
+    ) async throws {
+        let (custom, data, isShown) = Self.unmarked[index]
+        let body = Self.message(type: "ADMM", customType: custom, data: data)
+        for isOn in [false, true] {
+            let rig = try await Self.rig(isOn ? #","admin_messages":"notification""# : "")
+            let result = await Self.post(rig, chat: Array(body.utf8))
+            #expect(result.events.isEmpty == !(isOn && isShown))
+            let built = try Self.build(rig, body)
+            #expect(
+                built.contents.map(\.notification.category)
+                    == (isOn && isShown ? ["desk_notification"] : []))
+            #expect(await rig.end() == [])
+        }
+    }
+
+    @Test func `a message that comes after its deletion gives no push`() async throws {
+        let rig = try await Self.rig()
+        let sent = Self.message()
+        let deleted = await Self.post(
+            rig, chat: Array(sent.replacing("message_send", with: "message_delete").utf8))
+        #expect(deleted.events.map(\.type) == ["desk.message.deleted"])
+        let late = await Self.post(rig, chat: Array(sent.utf8))
+        #expect(late.answer?.status == 200 && late.events.isEmpty)
+        #expect(await rig.end() == [])
+    }
+
     @Test func `updates and other categories are no pushes`() async throws {
         let rig = try await Self.rig()
         for category in ["group_channel:message_update", "group_channel:create", "x:y"] {
