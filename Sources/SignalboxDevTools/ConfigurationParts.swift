@@ -96,6 +96,20 @@ enum ConfigurationParts {
         }
     }
 
+    /// `deliver:` of the route.
+    static func deliver(_ source: String) -> String {
+        guard source != "sendbird" else {
+            return """
+                    deliver:                   # no collapse: each message is shown, and its deletion takes it back by its id
+                      { expires: 24h, priority: high }
+                """
+        }
+        return """
+                deliver:                   # of the same subject, the newest replaces the one shown
+                  { expires: 24h, priority: high, collapse: "{{ subject }}" }
+            """
+    }
+
     /// Lines of the example's `given:`.
     static func given(_ source: String, _ platforms: [String]) -> String {
         switch source {

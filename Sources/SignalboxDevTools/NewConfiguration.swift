@@ -105,8 +105,7 @@ public struct NewConfiguration: Sendable {
                 from: \(source)
                 when: \(ConfigurationParts.condition(source))\(build)
                 send: { \(send) }
-                deliver:                   # of the same subject, the newest replaces the one shown
-                  { expires: 24h, priority: high, collapse: "{{ subject }}" }
+            \(ConfigurationParts.deliver(source))
 
             # `signalbox test` runs these without network and secrets.
             tests:
