@@ -54,6 +54,8 @@ public struct DeviceUsers: Sendable {
     public var leewayMs: UInt64
     /// Nil if only tokens are accepted.
     public var code: CodeFlow?
+    /// A registration removes the user's other devices.
+    public var hasOneDevice: Bool
     /// Its position in the file.
     public var position: SourcePosition
 }
@@ -130,6 +132,7 @@ enum DevicesReader {
             audience: map.text("audience")?.text ?? "", keys: keys?.text ?? "",
             keysURL: url?.text ?? "", caFile: map.text("ca")?.text ?? "",
             leewayMs: map.duration("leeway", in: 0...600_000) ?? 60_000, code: code,
+            hasOneDevice: map.flag("one_device") ?? false,
             position: value.position)
     }
 

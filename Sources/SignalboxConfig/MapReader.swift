@@ -70,6 +70,16 @@ struct MapReader {
         return text
     }
 
+    /// `true` or `false`; reports anything else.
+    func flag(_ key: String) -> Bool? {
+        guard let value = self[key] else { return nil }
+        guard case .bool(let flag) = value.kind else {
+            report("wrong-type", at: value, "\(key) must be true or false")
+            return nil
+        }
+        return flag
+    }
+
     /// A length of time in milliseconds: `500ms`, `30s`, `5m`, `24h`, `7d`.
     func duration(_ key: String, in range: ClosedRange<UInt64>) -> UInt64? {
         guard let value = self[key] else { return nil }

@@ -33,11 +33,8 @@ public struct PostgresSettings: Sendable, Equatable {
             let (text, given) = map.text("postgres", required: true)
         else { return nil }
         var out = PostgresSettings(address: text, position: given.position)
-        if let value = map["pooled"] {
-            guard case .bool(let isPooled) = value.kind else {
-                map.report("wrong-type", at: value, "pooled must be true or false")
-                return nil
-            }
+        if map["pooled"] != nil {
+            guard let isPooled = map.flag("pooled") else { return nil }
             out.isPooled = isPooled
         }
         if let ms = map.duration("lease", in: leaseMsRange) { out.leaseMs = ms }

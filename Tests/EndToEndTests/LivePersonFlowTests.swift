@@ -32,6 +32,10 @@ final class BrandLogin: Sendable {
                         ("aud", .string(code.contains("good-other") ? "another" : "signalbox"))
                     ])
             else { return HTTPServerAnswer(status: 400) }
+            if code.contains("late"), used.insert("first \(code)") {
+                used.remove(String(code))
+                return HTTPServerAnswer(status: 503)
+            }
             return .json(.object([.init("id_token", .string(token))]))
         }
         return BrandLogin(api: api, rsa: rsa, ec: ec)
@@ -46,6 +50,7 @@ final class BrandLogin: Sendable {
     private final class Shared: Sendable {
         private let codes = Mutex<Set<String>>([])
         func insert(_ code: String) -> Bool { codes.withLock { $0.insert(code).inserted } }
+        func remove(_ code: String) { codes.withLock { _ = $0.remove(code) } }
     }
 
     /// The numbers of a public key, from its DER.
@@ -270,6 +275,58 @@ final class BrandLogin: Sendable {
         let token = try BrandLogin.token(login.ec, "ES256", kid: "ec-1")
         let (_, list, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))
         #expect(list["devices"]?[0]?["user"]?.string == "kim")
+        await rig.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `a code whose exchange failed for now may be sent again`() async throws {
+        let login = try await BrandLogin.start()
+        let rig = try await Self.rig(login)
+        var statuses: [UInt32] = []
+        for _ in 0..<3 {
+            let (status, _, _) = try await rig.call(
+                "POST", "/v1/devices",
+                """
+                {"token":"t1","platform":"ios","code":"good-late","code_verifier":"verifier-1","redirect_uri":"app://cb"}
+                """)
+            statuses.append(status)
+        }
+        #expect(statuses == [503, 200, 401])
+        await rig.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `an encrypted token is refused, and told why`() async throws {
+        let login = try await BrandLogin.start()
+        let rig = try await Self.rig(login)
+        let (status, json, _) = try await rig.call(
+            "GET", "/v1/devices", headers: Self.bearer("eyJhbGciOiJSU0EtT0FFUCJ9.a.b.c.d"))
+        #expect(status == 401)
+        #expect(json["detail"]?.string?.contains("encrypted (JWE)") == true)
+        await rig.end()
+        await login.api.shutdown()
+    }
+
+    @Test(arguments: [true, false])
+    func `with one_device the last login counts`(isOn: Bool) async throws {
+        let login = try await BrandLogin.start()
+        let rig = try await Self.rig(login) {
+            $0.replacing(
+                "    - name: customers\n",
+                with: "    - name: customers\n      one_device: \(isOn)\n")
+        }
+        let token = try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1")
+        let other = try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1", user: "eve")
+        for (device, user) in [("t0", other), ("t1", token), ("t2", token), ("t2", token)] {
+            let (status, _, _) = try await rig.call(
+                "POST", "/v1/devices", Self.device(device, "ios"), headers: Self.bearer(user))
+            #expect(status == 200)
+        }
+        for (user, tokens) in [(token, isOn ? ["t2"] : ["t1", "t2"]), (other, ["t0"])] {
+            let (_, list, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(user))
+            guard case .array(let devices) = list["devices"] else { continue }
+            #expect(devices.compactMap { $0["token"]?.string }.sorted() == tokens)
+        }
         await rig.end()
         await login.api.shutdown()
     }

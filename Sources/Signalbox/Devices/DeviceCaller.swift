@@ -12,6 +12,8 @@ struct DeviceCaller: Sendable {
     var scopes: Set<String>
     /// The only user whose devices the caller may change; nil: any user's.
     var user: String?
+    /// A registration removes the user's other devices.
+    var hasOneDevice = false
 }
 
 extension DevicesService {
@@ -61,7 +63,7 @@ extension DevicesService {
         DeviceCaller(
             name: names.name(identity.user).map { "user \($0)" } ?? "user", app: identity.app,
             scopes: ["read", "write", "presence", "badge", "opens"],
-            user: identity.user)
+            user: identity.user, hasOneDevice: identity.hasOneDevice)
     }
 
     /// The client with this token; all are compared, in constant time.

@@ -252,9 +252,30 @@ struct DevicesService: Sendable {
             changes = former.filter { $0.user != device.user }.map { change(.unregistered, $0) }
         }
         changes.append(change(.registered, device))
+        if caller.hasOneDevice { return try await replace(others(than: device), by: changes) }
         let evicted = try await registry.register(
             device, isUnique: isUnique, reports: deviceReports.reports(of: changes, from: ""))
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
+    }
+
+    /// The user's devices besides one that is being registered.
+    private func others(than device: Device) async throws -> [Device] {
+        try await registry.devices(app: device.app, user: device.user).map(\.device).filter {
+            $0.token != device.token
+        }
+    }
+
+    /// In one step: of two logins at once both stay, until the next one.
+    private func replace(
+        _ others: [Device], by changes: [DeviceChange]
+    ) async throws -> HTTPServerAnswer {
+        let all = others.map { change(.unregistered, $0) } + changes
+        try await withCheckedThrowingContinuation { continuation in
+            registry.change(all, reports: deviceReports.reports(of: all, from: "")) {
+                continuation.resume(with: $0)
+            }
+        }
+        return Self.json([.init("evicted", .integer(Int64(others.count)))])
     }
 
     private func unregister(

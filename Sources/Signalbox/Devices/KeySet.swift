@@ -82,6 +82,11 @@ struct UserToken: Sendable {
         signed = Array("\(parts[0]).\(parts[1])".utf8)
     }
 
+    /// Whether a text is an encrypted token (RFC 7516): five parts, not three.
+    static func isEncrypted(_ text: some StringProtocol) -> Bool {
+        text.split(separator: ".", omittingEmptySubsequences: false).count == 5
+    }
+
     var issuer: String { claims["iss"]?.string ?? "" }
 
     /// Whether one of the keys has signed it; the algorithm is that of the key, not the token's choice.

@@ -14,6 +14,8 @@ final class UserAuthenticator: Sendable {
     struct Identity: Sendable {
         var app: String
         var user: String
+        /// A registration removes the user's other devices.
+        var hasOneDevice = false
     }
 
     /// Why the user is unknown.
@@ -88,6 +90,10 @@ final class UserAuthenticator: Sendable {
     func user(
         token text: some StringProtocol, of group: String? = nil, for client: String? = nil
     ) async throws(Failure) -> Identity {
+        guard !UserToken.isEncrypted(text) else {
+            throw .refused(
+                "this token is encrypted (JWE), which is not supported: let the login sign it only")
+        }
         guard let token = UserToken(text) else { throw .refused("this is not a signed token") }
         let named = groups.filter {
             $0.settings.issuer == token.issuer && (group == nil || $0.settings.name == group)
@@ -101,7 +107,8 @@ final class UserAuthenticator: Sendable {
                 let user = try token.user(
                     audience: audience.isEmpty ? client ?? "" : audience,
                     leewayMs: group.settings.leewayMs, nowMs: clock())
-                return Identity(app: group.settings.app, user: user)
+                return Identity(
+                    app: group.settings.app, user: user, hasOneDevice: group.settings.hasOneDevice)
             } catch {
                 words = error.words
             }
@@ -203,14 +210,15 @@ final class UserAuthenticator: Sendable {
         do {
             answer = try await rest.answer(call)
         } catch {
-            // The endpoint has not seen the code, so it may be used again.
-            state.withLock { _ = $0.codes.remove(name) }
+            forget(name)
             throw .unavailable("the token endpoint cannot be reached")
         }
         switch answer.status {
         case 200: try await remember(name)
-        case 400...499: throw .refused("the token endpoint refuses the code")
-        default: throw .unavailable("the token endpoint answered \(answer.status)")
+        case 408, 429, 500...:
+            forget(name)
+            throw .unavailable("the token endpoint answered \(answer.status)")
+        default: throw .refused("the token endpoint refuses the code")
         }
         guard let text = (try? JSONValue.parse(answer.body))?["id_token"]?.string else {
             throw .refused("the token endpoint gave no id_token")
@@ -262,6 +270,14 @@ final class UserAuthenticator: Sendable {
         case true?: return name
         case false?: throw .refused("the authorization code was used before")
         case nil: throw .unavailable("too many authorization codes are being exchanged")
+        }
+    }
+
+    /// The endpoint has not exchanged the code, so it may come again.
+    private func forget(_ name: String) {
+        state.withLock { state in
+            guard state.codes.remove(name) != nil else { return }
+            state.codesInOrder.removeAll { $0 == name }
         }
     }
 

@@ -52,6 +52,9 @@ extension ConfigSection {
             .init("ca", "PEM file of trusted roots for these URLs", "the system's", .text),
             .init("leeway", "tolerated clock difference, up to `10m`", "`60s`", .duration),
             .init("code", "authorization code flow", "none", .section(code)),
+            .init(
+                "one_device", "a registration removes the user's other devices", "`false`",
+                .flag),
         ])
 
     static let code = ConfigSection(
