@@ -6,6 +6,7 @@ struct Config: Sendable {
         {
           "type": "object",
           "required": ["path"],
+          "reportsWith": "api",
           "emits": {
             "ticket.replied": [
               "ticket_id", "notification.title", "notification.body", "notification.ticket_id"

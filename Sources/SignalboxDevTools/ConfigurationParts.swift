@@ -10,6 +10,13 @@ enum ConfigurationParts {
                 library: Zendesk
                 config:
                   path: "/in/zendesk/${env:ZENDESK_PATH_SECRET}"
+                  # Dead tokens are reported here: without it Zendesk goes on with them.
+                  api:
+                    subdomain: "${env:ZENDESK_SUBDOMAIN}"
+                    email: "${env:ZENDESK_EMAIL}"        # an admin's
+                    api_token: "${env:ZENDESK_API_TOKEN}"
+                    endpoint: "${env:ZENDESK_ENDPOINT:-}"   # this and the next one are set by `signalbox demo`
+                    ca: "${env:SIGNALBOX_CA_FILE:-}"
 
             """
         case "sendbird":

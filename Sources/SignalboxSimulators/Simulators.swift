@@ -182,6 +182,8 @@ public final class Simulators: Sendable {
             "AIRSHIP_ENDPOINT": airship.origin, "AIRSHIP_APP_KEY": options.airship.appKey,
             "AIRSHIP_MASTER_SECRET": options.airship.masterSecret,
             "TELEGRAM_ENDPOINT": telegram.origin, "TELEGRAM_BOT_TOKEN": options.telegram.botToken,
+            "ZENDESK_ENDPOINT": provider.origin, "ZENDESK_API_TOKEN": "sim-zendesk-token",
+            "ZENDESK_SUBDOMAIN": "sim", "ZENDESK_EMAIL": "admin@sim.example",
             "PROVIDER_ENDPOINT": provider.origin, "HMS_CLIENT_ID": options.hms.clientID,
             "HMS_CLIENT_SECRET": options.hms.clientSecret,
         ]

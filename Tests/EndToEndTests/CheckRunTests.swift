@@ -160,7 +160,7 @@ import Testing
         }
         let without = try await Self.check(Self.secretive, "--no-secrets")
         #expect(without.status == 0, "\(without.errors)")
-        #expect(without.output.hasSuffix("gateway.yaml: no faults, 1 warning\n"))
+        #expect(without.output.hasSuffix("gateway.yaml: no faults, 2 warnings\n"))
         #expect(without.errors.contains("did you mean \"ticket.replied\"?"))
         let wrong = try await Self.check(
             Self.secretive.replacing("topic: t", with: "topc: t"), "--no-secrets")

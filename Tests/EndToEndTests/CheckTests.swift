@@ -46,7 +46,9 @@ import Testing
     func `a fault has its place, its code and its words`(name: String) async throws {
         let expected = try Self.golden(name).faults
         let report = await Gateway.examine(try Self.options(name))
-        let lines = report.faults.map { "\($0)" } + report.warnings.map { "warning: \($0)" }
+        // Zendesk is in all of them, as bare as it can be.
+        let warnings = report.warnings.filter { name == "unreported" || $0.code != "unreported" }
+        let lines = report.faults.map { "\($0)" } + warnings.map { "warning: \($0)" }
         let folder = try GatewayRig.pluginFolder()
         let words = lines.joined(separator: "\n").replacingOccurrences(
             of: folder, with: "{plugins}")
@@ -145,7 +147,7 @@ import Testing
         try JSONSerialization.data(withJSONObject: account).write(to: fcm)
         options.overlay(
             variables: [
-                "ZENDESK_PATH_SECRET": "s", "APNS_TEAM_ID": "ABCDE12345",
+                "ZENDESK_PATH_SECRET": "s", "ZENDESK_API_TOKEN": "t", "APNS_TEAM_ID": "ABCDE12345",
                 "APNS_KEY_ID": "FGHIJ67890",
             ], files: ["secrets/apns.p8": apns.path, "secrets/fcm.json": fcm.path])
         try await Gateway.check(options)

@@ -67,6 +67,16 @@ struct Rehearsal {
                         + "its README asks for, or take it out of devices.report"))
         }
         warn(set.paths, plan)
+        for plugin in plugins {
+            guard let key = plugin.missingForReports,
+                plan.routes.contains(where: { $0.sources.contains(plugin.name) })
+            else { continue }
+            warnings.append(
+                Diagnostic(
+                    "unreported", at: plugin.configPosition,
+                    "plugin \"\(plugin.name)\": its system is never told of dead tokens, and goes on with them; add "
+                        + "config.\(key)"))
+        }
         await set.stop(deadlineMs: 1_000)
     }
 

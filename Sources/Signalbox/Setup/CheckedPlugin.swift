@@ -24,6 +24,10 @@ struct CheckedPlugin: Sendable {
             config.json[rule.key]?.string.map(rule.values.contains) ?? false
         } ?? false
     }
+    /// The key that its config lacks to report the dead tokens of its events; nil: it lacks none.
+    var missingForReports: String? {
+        facts.reportsWith.flatMap { config.json[$0] == nil ? $0 : nil }
+    }
     /// Whether the plugin takes events in by itself.
     var isSource: Bool { library.descriptor.roles.contains("sbx.role.source/1") }
     /// Whether events may be from it: by webhooks, or by itself.

@@ -11,6 +11,7 @@ extension ConfigSchema {
     /// Keywords of the root that JSON Schema does not have.
     package static let rootKeywords = [
         "providerPushes", "emits", "family", "payloadLimits", "addresses", "sharesTokens",
+        "reportsWith",
     ]
 
     /// Reads a schema.
@@ -39,6 +40,7 @@ extension ConfigSchema {
         if case .object(let members) = json["addresses"] {
             facts.addresses = members.map { ($0.key, texts($0.value)) }
         }
+        facts.reportsWith = json["reportsWith"]?.string
         facts.sharesTokens = json["sharesTokens"] == .bool(true)
         facts.family = json["family"]?.string
         facts.payloadLimits = elements(json["payloadLimits"]).compactMap { PayloadBound($0) }

@@ -71,6 +71,8 @@ public struct PluginFacts: Sendable {
     /// Its tokens name people, chats or rooms, and no installed apps, if the config has one of the values under each key; nil:
     /// they do not.
     public internal(set) var addresses: [(key: String, values: [String])]?
+    /// The key of the config without which dead tokens of its events are reported to nobody; nil: there is none.
+    public internal(set) var reportsWith: String?
     /// A device that it registers stays with its other users, too.
     public internal(set) var sharesTokens = false
     /// How large the provider lets requests be, for tools that show requests; the first that applies counts.
