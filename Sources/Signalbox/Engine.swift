@@ -99,7 +99,8 @@ final class Engine: Sendable {
         sweep = LaneSweep(context: context, lanes: lanes)
         deadSweep = DeadSweep(context)
         services = GatewayServices(
-            machinery, running: .init(store: store, live: context.live, pipeline: pipeline))
+            machinery, options.environment,
+            running: .init(store: store, live: context.live, pipeline: pipeline))
     }
 
     /// Starts the plugins of the first generation, and a lane for every sender that a route names.

@@ -1,7 +1,9 @@
 import Foundation
+import Logging
 import PluginRig
 import Signalbox
 import SignalboxCore
+import SignalboxCrypto
 import SignalboxDevTools
 import SignalboxJSON
 import SignalboxSimulators
@@ -46,6 +48,29 @@ import Testing
         // Nothing is left behind.
         let folder = demo.simulators.files.folder
         #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+
+    @Test func `demo keeps the simulators' keys, whatever is in secrets/`() async throws {
+        let folder = try Workshop.folder("demo")
+        let secrets = folder.appending(path: "secrets")
+        try FileManager.default.createDirectory(at: secrets, withIntermediateDirectories: true)
+        try Data(ThrowAway.p256Key().privateKeyPEM()).write(to: secrets.appending(path: "apns.p8"))
+        try FileManager.default.copyItem(
+            at: PluginRig.root.appending(path: "gateway.yaml"),
+            to: folder.appending(path: "gateway.yaml"))
+        var options = GatewayOptions(configPath: folder.appending(path: "gateway.yaml").path)
+        options.addPluginFolders([try GatewayRig.pluginFolder()])
+        let log = LineStore()
+        options.logger = Logger(label: "test") { _ in StoreHandler(store: log) }
+        #expect(options.setListen("127.0.0.1:0") && options.setAdmin("127.0.0.1:0"))
+        let demo = try await Demo.start(options)
+        let sample = PluginRig.root.appending(path: "Tests/Fixtures/Zendesk/reply.json")
+        #expect(try await demo.send(Array(Data(contentsOf: sample))).isConfirmed)
+        // Plugins look at the files as soon as they have started.
+        for words in ["reloaded a changed secret file", "the file of a secret is gone"] {
+            #expect(!log.all.contains { $0.contains(words) }, "\(words)")
+        }
+        await demo.stop()
     }
 
     /// A known client bug: one client object whose host is changed per request.

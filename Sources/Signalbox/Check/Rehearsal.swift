@@ -27,7 +27,7 @@ struct Rehearsal {
             out.faults += error.diagnostics
             return out
         }
-        await out.ask(plugins, plan, machinery, InstanceSet.Program(options))
+        await out.ask(plugins, plan, machinery, options)
         await machinery.shutdown()
         return out
     }
@@ -50,10 +50,11 @@ struct Rehearsal {
 
     private mutating func ask(
         _ plugins: [CheckedPlugin], _ plan: GatewayPlan, _ machinery: Machinery,
-        _ program: InstanceSet.Program
+        _ options: GatewayOptions
     ) async {
         var (set, made) = await InstanceSet.create(
-            plugins, program: program, services: GatewayServices(machinery))
+            plugins, program: InstanceSet.Program(options),
+            services: GatewayServices(machinery, options.environment))
         made += await set.start(plugins, limits: machinery.limits)
         faults += made
         faults += await set.endpointFaults(plan)
@@ -66,7 +67,6 @@ struct Rehearsal {
                     "devices: plugin \"\(name)\" takes no reports with its present config; add what "
                         + "its README asks for, or take it out of devices.report"))
         }
-        warn(set.paths, plan)
         for plugin in plugins {
             guard let key = plugin.missingForReports,
                 plan.routes.contains(where: { $0.sources.contains(plugin.name) })
@@ -77,6 +77,7 @@ struct Rehearsal {
                     "plugin \"\(plugin.name)\": its system is never told of dead tokens, and goes on with them; add "
                         + "config.\(key)"))
         }
+        warn(set.paths, plan)
         await set.stop(deadlineMs: 1_000)
     }
 

@@ -18,9 +18,14 @@ final class GatewayServices: HostServices {
     private let machinery: Machinery
     private let running: Running?
     private let keys = KeyRing()
+    /// As the configuration was read: a demo has other files under the same names.
+    private let environment: ConfigEnvironment
 
     /// `running` is nil where a configuration is only checked.
-    init(_ machinery: Machinery, running: Running? = nil) {
+    init(
+        _ machinery: Machinery, _ environment: ConfigEnvironment, running: Running? = nil
+    ) {
+        self.environment = environment
         self.machinery = machinery
         self.running = running
     }
@@ -215,7 +220,7 @@ final class GatewayServices: HostServices {
         machinery.alarms.after(ms: ms) { workers.submitBounded(work) }
     }
 
-    func readFile(_ path: String) -> [UInt8]? { try? ConfigEnvironment.read(path).get() }
+    func readFile(_ path: String) -> [UInt8]? { try? environment.readFile(path).get() }
 
     func shortened(instance: String, field: String) {
         metrics.shortened[instance, field].add()
