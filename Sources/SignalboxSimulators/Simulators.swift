@@ -137,7 +137,9 @@ public final class Simulators: Sendable {
         let control = try await HTTPServer.start(
             HTTPServerOptions(host: "127.0.0.1", port: options.controlPort),
             logger: Logger(label: "simulators") { _ in SwiftLogNoOpLogHandler() },
-            handler: ControlService(simulators: [apns, fcm, hms, airship, telegram, provider]))
+            handler: ControlService(
+                simulators: [apns, fcm, hms, airship, telegram, provider],
+                login: try LoginSimulator(clock: options.nowUnixMs)))
         return Simulators(
             apns: apns, fcm: fcm, hms: hms, airship: airship, telegram: telegram,
             provider: provider, files: files, authority: authority, options: options,
@@ -172,6 +174,9 @@ public final class Simulators: Sendable {
     /// The number of access tokens that the FCM simulator issued.
     public var grantedCount: Int { fcmHandler.grantedCount }
 
+    /// The address of the login.
+    private var login: String { "http://127.0.0.1:\(controlPort)/login" }
+
     /// Environment variables that point the shipped gateway.yaml to these simulators.
     public var variables: [String: String] {
         [
@@ -182,6 +187,8 @@ public final class Simulators: Sendable {
             "AIRSHIP_ENDPOINT": airship.origin, "AIRSHIP_APP_KEY": options.airship.appKey,
             "AIRSHIP_MASTER_SECRET": options.airship.masterSecret,
             "TELEGRAM_ENDPOINT": telegram.origin, "TELEGRAM_BOT_TOKEN": options.telegram.botToken,
+            "LOGIN_ISSUER": login, "LOGIN_JWKS_URL": "\(login)/jwks",
+            "LOGIN_TOKEN_URL": "\(login)/token",
             "ZENDESK_ENDPOINT": provider.origin, "ZENDESK_API_TOKEN": "sim-zendesk-token",
             "ZENDESK_SUBDOMAIN": "sim", "ZENDESK_EMAIL": "admin@sim.example",
             "PROVIDER_ENDPOINT": provider.origin, "HMS_CLIENT_ID": options.hms.clientID,

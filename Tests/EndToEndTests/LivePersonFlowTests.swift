@@ -216,6 +216,54 @@ final class BrandLogin: Sendable {
         await login.api.shutdown()
     }
 
+    @Test func `the example answers its README's curl, with the simulators' login`() async throws {
+        let rig = try await ExampleRig(
+            "liveperson",
+            variables: [
+                "LIVEPERSON_USER": "lp", "LIVEPERSON_PASSWORD": "pw", "LIVEPERSON_HEADER": "h1",
+                "LIVEPERSON_BRAND_ID": "acc", "ANDROID_FINGERPRINT": Self.fingerprint,
+            ])
+        let readme = try String(
+            contentsOf: PluginRig.root.appending(path: "Plugins/LivePerson/README.md"),
+            encoding: .utf8)
+        let bodies = readme.matches(of: #/-d '([^']+)'/#).map { String($0.1) }
+        try #require(bodies.count == 2)
+        let issuer = try #require(rig.simulators.variables["LOGIN_ISSUER"])
+        func ask(_ path: String) async throws -> String {
+            let answer = try await rig.client.patient(RESTCall(method: "GET", url: issuer + path))
+            #expect(answer.status == 200)
+            return String(decoding: answer.body.dropLast(), as: UTF8.self)
+        }
+        let token = try await ask("/token?user=kim")
+        let (registered, _, _) = try await rig.call(
+            "POST", "/v1/devices", bodies[0], headers: Self.bearer(token))
+        #expect(registered == 200)
+        let (pushed, _, _) = try await rig.call(
+            "POST", "/in/liveperson", bodies[1], headers: Self.proxy)
+        #expect(pushed == 200)
+        _ = try await rig.push(rig.simulators.apns, to: "0a1b2c")
+        // A code with PKCE, once: the challenge of RFC 7636, appendix B.
+        let code = try await ask(
+            "/code?user=eve&redirect_uri=app%3A%2F%2Fcb&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+        )
+        for (verifier, status) in [
+            ("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", 200 as UInt32),
+            ("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", 401),
+        ] {
+            let (got, _, _) = try await rig.call(
+                "POST", "/v1/devices",
+                #"{"token":"t2","platform":"ios","code":"\#(code)","code_verifier":"\#(verifier)","redirect_uri":"app://cb"}"#
+            )
+            #expect(got == status)
+        }
+        let other = try await ask("/code?user=eve&code_challenge=x")
+        let (wrong, _, _) = try await rig.call(
+            "POST", "/v1/devices",
+            #"{"token":"t2","platform":"ios","code":"\#(other)","code_verifier":"v"}"#)
+        #expect(wrong == 401)
+        await rig.end()
+    }
+
     @Test func `the proxy writes a token as it likes`() async throws {
         let login = try await BrandLogin.start()
         let rig = try await Self.rig(login)

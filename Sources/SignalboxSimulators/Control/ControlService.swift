@@ -5,9 +5,18 @@ internal import SignalboxJSON
 /// The simulators' control API over plain HTTP.
 ///
 /// It has `POST /apns/orders`, `GET /apns/received?count=N&timeout_ms=M`, `DELETE /apns/received`,
-/// and the same under `/fcm`, `/hms`, `/airship`, `/telegram` and `/provider`.
+/// and the same under `/fcm`, `/hms`, `/airship`, `/telegram` and `/provider`. Under `/login` is the login.
 struct ControlService: AsyncHTTPServerHandler {
     let simulators: [Simulator]
+    let login: LoginSimulator
+
+    /// What a path of the login asks for.
+    private func login(_ path: String) -> Substring? {
+        let parts = path.split(separator: "/")
+        guard parts.count == 2, parts[0] == "login", LoginSimulator.paths.contains(String(parts[1]))
+        else { return nil }
+        return parts[1]
+    }
 
     private func find(_ path: String) -> (simulator: Simulator, what: Substring)? {
         let parts = path.split(separator: "/")
@@ -18,13 +27,16 @@ struct ControlService: AsyncHTTPServerHandler {
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         let allowed: [String]
+        // It says itself which methods it knows.
+        if login(path) != nil { return nil }
         switch find(path)?.what {
         case "orders": allowed = ["POST"]
         case "received": allowed = ["GET", "DELETE"]
         default:
-            let known = simulators.flatMap { one in
-                ["orders", "received"].map { "/\(one.provider)/\($0)" }
-            }
+            let known =
+                simulators.flatMap { one in
+                    ["orders", "received"].map { "/\(one.provider)/\($0)" }
+                } + LoginSimulator.paths.map { "/login/\($0)" }
             return Problem(404, "known: \(known.joined(separator: ", "))").answer
         }
         if allowed.contains(method) { return nil }
@@ -32,6 +44,10 @@ struct ControlService: AsyncHTTPServerHandler {
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        if let what = login(request.path) {
+            let host = request.header("host") ?? ""
+            return login.answer(request, what, issuer: "http://\(host)/login")
+        }
         guard let (simulator, what) = find(request.path) else {
             return Problem(404, "there is no such simulator").answer
         }
