@@ -62,6 +62,11 @@ import Testing
         }
         let both = ["host: localhost", "host: evil.example"]
         #expect(try await Self.ask(rig, "GET", "/dead", both).status == 400)
+        // A whole URL says the host, whatever the field says.
+        let absolute = "http://localhost:\(port)/dead"
+        #expect(try await Self.ask(rig, "GET", absolute, ["host: evil.example"]).status == 200)
+        let evil = "http://evil.example/dead"
+        #expect(try await Self.ask(rig, "GET", evil, ["host: localhost"]).status == 421)
         // The public listener accepts it.
         let client = try RawClient(port: rig.gateway.port)
         client.send("GET /in/z HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n")

@@ -1,4 +1,5 @@
 import Foundation
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
@@ -52,6 +53,45 @@ import Testing
         #expect(try await rig.client.answer(call).status == 413)
         call.body.removeLast()
         #expect(try await rig.client.answer(call).status == 200)
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        ("http://any.example/known/x?y=1", "GET /known/x?y=1 0 "),
+        ("HTTPS://a:1/known", "GET /known? 0 "),
+        ("http://a/known?u=http://b/c", "GET /known?u=http://b/c 0 "),
+        ("http://a?x=1", "nothing is served here"), ("http://a", "nothing is served here"),
+    ])
+    func `a target may be a whole URL`(target: String, answer: String) async throws {
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
+        client.send("GET \(target) HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        let text = await client.read()
+        #expect(text.contains(answer), "\(text)")
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        ("gzip", "content-length: 3", 415), ("GZIP", "transfer-encoding: chunked", 415),
+        ("deflate, br", "content-length: 3", 415), ("identity", "content-length: 3", 200),
+        ("gzip", "x: y", 200),
+    ])
+    func `a compressed body is refused with a word about it`(
+        coding: String, length: String, status: Int
+    ) async throws {
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
+        let body =
+            length.contains("3") ? "abc" : length.contains("chunked") ? "3\r\nabc\r\n0\r\n\r\n" : ""
+        client.send(
+            "POST /known HTTP/1.1\r\nhost: a\r\ncontent-encoding: \(coding)\r\n\(length)\r\n"
+                + "connection: close\r\n\r\n\(body)")
+        let text = await client.read()
+        #expect(text.hasPrefix("HTTP/1.1 \(status) "), "\(text)")
+        if status == 415 {
+            #expect(text.lowercased().contains("accept-encoding: identity\r\n"))
+            #expect(text.contains("send the body without a content-encoding"))
+        }
         await rig.end()
     }
 

@@ -271,77 +271,30 @@ final class HTTPConnection: ChannelDuplexHandler {
         isOld = head.version == .http1_0
         isKeptAlive = head.isKeepAlive
         isHead = head.method == .HEAD
-        let uri = head.uri.utf8
-        let mark = uri.firstIndex(of: UInt8(ascii: "?"))
-        request = HTTPServerRequest(
-            method: head.method.rawValue,
-            path: mark.map { String(head.uri[..<$0]) } ?? head.uri,
-            query: mark.map { String(head.uri[uri.index(after: $0)...]) } ?? "")
-        var announced = 0
-        var isWaiting = false
-        var coding: String?
-        var (credentials, hosts) = (0, 0)
-        request.headers.reserveCapacity(head.headers.count)
-        for (name, value) in head.headers {
-            let name = Self.isLower(name) ? name : name.lowercased()
-            // The parser has checked that it is a number; one that fits no Int is too large.
-            if name == "content-length" { announced = Self.length(value) }
-            // Some read a list as its first element, others as its last.
-            if name == "host" { hosts += value.utf8.contains(UInt8(ascii: ",")) ? 2 : 1 }
-            if name == "transfer-encoding" {
-                coding = (coding.map { "\($0), " } ?? "") + value.lowercased()
-            }
-            if name == "authorization" { credentials += 1 }
-            if name == "expect" { isWaiting = value.lowercased() == "100-continue" }
-            request.headers.append(Attribute(name, value))
-        }
+        let facts = RequestHead(head)
+        request = facts.request
         enter(.reading)
-        if head.method == .CONNECT {
-            let problem = Problem(501, "CONNECT is not supported: this server is not a proxy")
-            refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
-        } else if let coding, coding != "chunked" {
-            // The parser ignores other codings before a final chunked, and with an upgrade
-            // treats the request as one without a body. Proxies may disagree, so both are refused.
-            let problem =
-                coding.hasSuffix("chunked")
-                ? Problem(501, "the only supported transfer-encoding is chunked")
-                : Problem(400, "the last transfer-encoding must be chunked")
-            refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
-        } else if hosts > 1 || hosts == 0 && !isOld {
-            // RFC 9112, 3.2. What stands in front may have gone by the other one.
-            let problem = Problem(
-                400, "the request has \(hosts == 0 ? "no" : "more than one") Host header")
-            refuse(
-                problem.answer, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
-        } else if credentials > 1 {
-            // Whoever looks at the other one sees other rights.
-            let problem = Problem(400, "the request has more than one Authorization header")
-            refuse(
-                problem.answer, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
-        } else if let seconds = connections.wait(of: remote) {
-            refuse(
-                Problem.tooMany(
-                    "too many requests from this address", retryAfterSeconds: seconds),
-                isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
-        } else if connections.hasStalled() {
-            refuse(
-                Problem.busy("the gateway did not run for a while; send it again"),
-                isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
-        } else if let refusal = handler.refusal(method: request.method, path: request.path) {
-            refuse(refusal, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
-        } else if announced > options.bodyBytesMax {
-            refuse(tooLarge, isEndless: true, isWaiting: isWaiting)
+        if let refusal = refusal(of: facts) {
+            let isEndless = facts.isEndless || facts.announced > options.bodyBytesMax
+            refuse(refusal, isEndless: isEndless, isWaiting: facts.isWaiting)
         } else {
-            if isWaiting { goOn() }
+            if facts.isWaiting { goOn() }
             // The client may announce more than it sends, so reserve little.
-            request.body.reserveCapacity(min(announced, 64 * 1_024))
+            request.body.reserveCapacity(min(facts.announced, 64 * 1_024))
         }
     }
 
-    /// Spaces around the number are no part of it.
-    private static func length(_ value: String) -> Int {
-        let digits = value.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-        return Int(String(decoding: digits, as: UTF8.self)) ?? .max
+    private func refusal(of facts: RequestHead) -> HTTPServerAnswer? {
+        if let refusal = facts.refusal { return refusal }
+        if let seconds = connections.wait(of: remote) {
+            return Problem.tooMany(
+                "too many requests from this address", retryAfterSeconds: seconds)
+        }
+        if connections.hasStalled() {
+            return Problem.busy("the gateway did not run for a while; send it again")
+        }
+        return handler.refusal(method: request.method, path: request.path)
+            ?? (facts.announced > options.bodyBytesMax ? tooLarge : nil)
     }
 
     /// Sends 100 Continue to a client that waits for it.
@@ -349,11 +302,6 @@ final class HTTPConnection: ChannelDuplexHandler {
         guard let context else { return }
         let buffer = channel.allocator.buffer(staticString: AnswerBytes.goOn)
         context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
-    }
-
-    /// Most names are in lower case already.
-    private static func isLower(_ name: String) -> Bool {
-        name.utf8.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) && $0 < 0x80 }
     }
 
     private func take(_ part: ByteBuffer) {

@@ -60,6 +60,13 @@ extension Problem {
         return answer
     }
 
+    /// 415 for a body that is compressed, as RFC 9110, 15.5.16 says.
+    static var codingNotSupported: HTTPServerAnswer {
+        var answer = Problem(415, "send the body without a content-encoding").answer
+        answer.headers.append(Attribute("accept-encoding", "identity"))
+        return answer
+    }
+
     /// 429, with the seconds after which to try again.
     public static func tooMany(_ detail: String, retryAfterSeconds: Int) -> HTTPServerAnswer {
         var answer = Problem(429, detail).answer
