@@ -13,6 +13,8 @@ command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/de
 command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
 # Load balancers for the tests, which start them themselves.
 packages+=(haproxy nginx)
+# A proxy for the tests, which start it themselves; the package tinyproxy would start one on port 8888.
+packages+=(tinyproxy-bin)
 # A bus for the tests, which start it themselves.
 packages+=(nats-server)
 # Prometheus and its promtool (96 MB), which read /metrics in the tests.

@@ -26,10 +26,16 @@ final class Engine: Sendable {
     let startSettings: GatewaySettings
     /// Before the start and after the stop.
     private let empty: Generation
-    let services: GatewayServices
+    let running: GatewayServices.Running
+    /// As the configuration was read.
+    private let environment: ConfigEnvironment
     let program: InstanceSet.Program
 
     var logger: Logger { machinery.logger }
+
+    func services(for plugin: CheckedPlugin) -> any HostServices {
+        GatewayServices(machinery, environment, for: plugin, running: running)
+    }
 
     /// Starts everything, or nothing if this throws.
     static func start(
@@ -98,9 +104,8 @@ final class Engine: Sendable {
         sources = SourceRunner(context, pipeline)
         sweep = LaneSweep(context: context, lanes: lanes)
         deadSweep = DeadSweep(context)
-        services = GatewayServices(
-            machinery, options.environment,
-            running: .init(store: store, live: context.live, pipeline: pipeline))
+        environment = options.environment
+        running = .init(store: store, live: context.live, pipeline: pipeline)
     }
 
     /// Starts the plugins of the first generation, and a lane for every sender that a route names.
@@ -164,7 +169,7 @@ final class Engine: Sendable {
             throw plan.fault("no-resources", "the plugins cannot start: \(error.message)")
         }
         var (instances, faults) = await InstanceSet.create(
-            new, program: program, services: services)
+            new, program: program, services: services(for:))
         if faults.isEmpty {
             faults = await instances.start(plan.plugins, kept: kept, limits: machinery.limits)
         }

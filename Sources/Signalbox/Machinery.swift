@@ -16,10 +16,15 @@ struct Machinery: Sendable {
     /// The level of the log; nil: the embedding program has a logger of its own.
     let logLevel: LogLevel?
     let metrics = GatewayMetrics()
+    /// REST calls of one owner that are under way; half of them to one host.
+    private static let restCallsMax = 256
     let limits: Limits
     let workers: WorkerThreads
     let alarms: AlarmClock
+    /// For plugins' own calls, users' keys and codes, receivers of outcomes and of spans: each with places of its own.
     let rest: RESTClient
+    /// Which proxy connections go through that are no plugin's.
+    let proxies: ProxyRules
     let restSends = RESTSends()
     let pushes: PushEngine
     /// Milliseconds since 1970.
@@ -48,6 +53,7 @@ struct Machinery: Sendable {
         self.logger = logger
         logger.logLevel = .trace
         records = logger
+        proxies = ProxyRules(variables: options.environment.variables)
         metrics.buildInfo.set(1, name, Release.version)
         var limits = Limits()
         if let store = settings.store { limits.leaseMs = store.leaseMs }
@@ -74,7 +80,8 @@ struct Machinery: Sendable {
             throw plan.fault("no-event-loops", "the push engine cannot start: \(error.message)")
         }
         do throws(RESTFault) {
-            rest = try RESTClient()
+            rest = try RESTClient(
+                callsMax: Self.restCallsMax, hostCallsMax: Self.restCallsMax / 2, proxies: proxies)
         } catch {
             throw plan.fault("no-rest-client", error.message)
         }

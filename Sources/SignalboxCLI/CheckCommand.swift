@@ -49,6 +49,7 @@ struct CheckCommand: AsyncParsableCommand {
     private func show(_ report: CheckReport) {
         for fault in report.faults { Output.error("\(fault)") }
         for warning in report.warnings { Output.error("warning: \(warning)") }
+        for proxy in report.proxies { Output.line("proxy of \(proxy)") }
         func count(_ number: Int, _ word: String) -> String {
             "\(number == 0 ? "no" : "\(number)") \(word)\(number == 1 ? "" : "s")"
         }

@@ -293,6 +293,7 @@ extension GatewayConfig {
             else { continue }
             // Routes may name a plugin even if its library is not usable.
             let library = map.text("library", required: true)
+            let proxy = map.text("proxy")
             plugins.append(
                 PluginSettings(
                     name: entry.key, position: entry.keyPosition, library: library?.text ?? "",
@@ -303,6 +304,7 @@ extension GatewayConfig {
                         .flatMap { Isolation(rawValue: $0) } ?? .none,
                     isolationPosition: map["isolation"]?.position ?? entry.keyPosition,
                     dedupeMs: map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax),
+                    proxy: proxy?.text, proxyPosition: proxy?.value.position ?? entry.keyPosition,
                     config: map["config"]))
         }
     }

@@ -12,6 +12,7 @@ extension GatewayConfig {
         out += deviceClients.map(\.token)
         out += deviceUsers.compactMap { $0.code?.clientSecret }
         for case .web(_, let secret, _) in outcomeReceivers.map(\.target) { out.append(secret) }
+        out += plugins.compactMap(\.proxy).filter { $0.contains("@") }
         return out.filter { !$0.isEmpty }
     }
 }

@@ -123,6 +123,10 @@ public struct PluginSettings: Sendable {
     /// How long the dedupe keys of its events are remembered, in milliseconds, whatever the plugin says;
     /// 0 for not at all, nil for as long as the plugin says.
     public var dedupeMs: UInt64?
+    /// The proxy of its connections, which may have a password; nil: as the environment says.
+    public var proxy: String?
+    /// The position of `proxy`.
+    public var proxyPosition: SourcePosition
     /// The config, to be checked against the plugin's schema; nil if the file has none.
     public var config: ConfigValue?
 }

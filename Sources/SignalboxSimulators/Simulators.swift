@@ -66,7 +66,10 @@ public final class Simulators: Sendable {
     public static func start(_ options: SimulatorsOptions = .init()) async throws -> Simulators {
         let files = try SimulatorFiles(folder: options.folder)
         let authority = try ThrowAway.certificateAuthority(name: "Signalbox simulators")
-        let identity = try ThrowAway.serverIdentity(authority: authority)
+        // Names behind a proxy, for gateways that reach the simulators through one.
+        let names = ["apns", "fcm", "hms", "airship", "telegram", "provider"].map { "\($0).test" }
+        let identity = try ThrowAway.serverIdentity(
+            names: ["localhost"] + names, authority: authority)
         try files.write(authority.certificatePEM, to: files.ca)
         var serverOptions = HTTP2ServerOptions(
             certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)

@@ -164,7 +164,8 @@ final class PushRig: Sendable {
             trustsServer ? authority : try ThrowAway.certificateAuthority(name: "stranger")
         let caFile = folder.appending(path: "ca.pem")
         try Data(trusted.certificatePEM).write(to: caFile)
-        let identity = try ThrowAway.serverIdentity(authority: authority)
+        let identity = try ThrowAway.serverIdentity(
+            names: ["localhost", "provider.test"], authority: authority)
         handler = ScriptedHandler(
             orders, holdMs: holdMs, paceMs: paceMs, swallowing: swallowing)
         var options = HTTP2ServerOptions(

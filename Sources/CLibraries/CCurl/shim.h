@@ -3,6 +3,8 @@
 #define SIGNALBOX_CCURL_H
 #include <curl/curl.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -31,6 +33,33 @@ static inline long csbx_curl_status(CURL *h) {
   long status = 0;
   curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
   return status;
+}
+/* A certificate without a subjectAltName is for no host: libcurl would take its common name for one. */
+static inline int csbx_curl_has_names(int is_trusted, X509_STORE_CTX *store) {
+  if (!is_trusted || X509_STORE_CTX_get_error_depth(store) != 0) return is_trusted;
+  if (X509_get_ext_by_NID(X509_STORE_CTX_get_current_cert(store), NID_subject_alt_name, -1) >= 0) return 1;
+  X509_STORE_CTX_set_error(store, X509_V_ERR_HOSTNAME_MISMATCH);
+  return 0;
+}
+static inline CURLcode csbx_curl_set_up_tls(CURL *h, void *context, void *own) {
+  (void)h;
+  (void)own;
+  SSL_CTX_set_verify((SSL_CTX *)context, SSL_VERIFY_PEER, csbx_curl_has_names);
+  return CURLE_OK;
+}
+static inline CURLcode csbx_curl_names_required(CURL *h) {
+  return curl_easy_setopt(h, CURLOPT_SSL_CTX_FUNCTION, csbx_curl_set_up_tls);
+}
+/* The answer to CONNECT; 0: there was none. */
+static inline long csbx_curl_connect_status(CURL *h) {
+  long status = 0;
+  curl_easy_getinfo(h, CURLINFO_HTTP_CONNECTCODE, &status);
+  return status;
+}
+/* The connection is made, so that the request may have left. */
+static inline int csbx_curl_has_begun(CURL *h) {
+  curl_off_t us = 0;
+  return curl_easy_getinfo(h, CURLINFO_PRETRANSFER_TIME_T, &us) == CURLE_OK && us > 0;
 }
 static inline CURLcode csbx_curl_result(const CURLMsg *message) { return message->data.result; }
 
@@ -83,14 +112,11 @@ static inline CURLcode csbx_curl_public_only(CURL *h, int *has_refused) {
   /* A reused connection was not checked, and this one must not serve another call. */
   curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, 1L);
   curl_easy_setopt(h, CURLOPT_FORBID_REUSE, 1L);
-  /* A proxy would resolve the name itself. */
-  curl_easy_setopt(h, CURLOPT_PROXY, "");
   curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, has_refused);
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
 }
 /* The same in a client all of whose connections were checked, so that they can be used again. */
 static inline CURLcode csbx_curl_public_pool(CURL *h, int *has_refused) {
-  curl_easy_setopt(h, CURLOPT_PROXY, "");
   curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, has_refused);
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
 }

@@ -9,18 +9,23 @@ public struct CheckReport: Sendable {
     public let faults: [Diagnostic]
     /// A gateway runs with these, but probably not as meant.
     public let warnings: [Diagnostic]
+    /// Which proxies connections go through, without passwords; none: everything is direct.
+    public let proxies: [String]
 
     /// Whether the faults may pass without a change: the database is away, for example.
     public var isTemporary: Bool {
         !faults.isEmpty && ConfigurationError(diagnostics: faults).isTemporary
     }
 
-    /// One JSON object: `{"file":..., "faults":[{"code","message","file","line","column"}], "warnings":[...]}`.
+    /// One JSON object: `{"file":..., "faults":[{"code","message","file","line","column"}], "warnings":[...]}`, and `proxies`
+    /// if there are any.
     public var json: String {
-        JSONValue.object([
-            .init("file", .string(file)), .init("faults", .array(faults.map(\.json))),
-            .init("warnings", .array(warnings.map(\.json))),
-        ]).text
+        JSONValue.object(
+            [
+                .init("file", .string(file)), .init("faults", .array(faults.map(\.json))),
+                .init("warnings", .array(warnings.map(\.json))),
+            ] + (proxies.isEmpty ? [] : [.init("proxies", .array(proxies.map { .string($0) }))])
+        ).text
     }
 
     /// SARIF 2.1.0, which code hosts and editors show beside the lines.

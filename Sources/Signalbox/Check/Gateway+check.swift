@@ -22,6 +22,6 @@ extension Gateway {
         let rehearsal = await Rehearsal.run(plan, options)
         return CheckReport(
             file: options.configPath, faults: (faults + rehearsal.faults).inOrder,
-            warnings: (plan.warnings + rehearsal.warnings).inOrder)
+            warnings: (plan.warnings + rehearsal.warnings).inOrder, proxies: plan.proxies(options))
     }
 }

@@ -54,7 +54,7 @@ struct Rehearsal {
     ) async {
         var (set, made) = await InstanceSet.create(
             plugins, program: InstanceSet.Program(options),
-            services: GatewayServices(machinery, options.environment))
+            services: { GatewayServices(machinery, options.environment, for: $0) })
         made += await set.start(plugins, limits: machinery.limits)
         faults += made
         faults += await set.endpointFaults(plan)

@@ -1,5 +1,6 @@
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxHTTP
 internal import SignalboxPluginHost
 
 /// Where plugins run.
@@ -20,6 +21,10 @@ extension CheckRule {
                     "plugin \"\(plugin.name)\" seems to have connections of its own, and isolation: sandbox "
                         + "allows none; use isolation: process")
             }
-        }
+        },
+        CheckRule(.machineFault, "bad-proxy") { subject in
+            ProxyRules(variables: subject.options.environment.variables).faults
+                .map { Finding(subject.config.start, $0) }
+        },
     ]
 }

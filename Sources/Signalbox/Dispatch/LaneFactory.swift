@@ -115,10 +115,7 @@ struct LaneFactory: Sendable {
             }
             let endpoint = try await reporting.role.endpoint(app: app)
             return { sink in
-                let transport = RESTTransport(
-                    .init(own: context.machinery.rest, public_: context.machinery.rest),
-                    endpoint: endpoint, answers: context.metrics.providerTimes[key.name],
-                    onResults: { sink.answered($0) })
+                let transport = try rest(endpoint, key, sink, reporting.proxies)
                 return TranslatedCarrier(
                     app: app, instance: reporting.instance, role: reporting.role,
                     endpoint: endpoint, transport: transport, carries: .report,
@@ -132,7 +129,8 @@ struct LaneFactory: Sendable {
                 TranslatedCarrier(
                     app: app, instance: sender.instance, role: role, endpoint: endpoint,
                     transport: endpoint.isREST
-                        ? try rest(endpoint, key, sink) : try pool(endpoint, key, sink),
+                        ? try rest(endpoint, key, sink, sender.proxies)
+                        : try pool(endpoint, key, sink, sender.proxies),
                     carries: .push, spans: context.spans)
             }
         }
@@ -143,21 +141,22 @@ struct LaneFactory: Sendable {
     }
 
     private func rest(
-        _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink
+        _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink, _ proxies: ProxyRules
     ) throws -> any LaneTransport {
         RESTTransport(
-            try context.machinery.restSends.clients(), endpoint: endpoint,
-            answers: context.metrics.providerTimes[key.name], maySend: { sink.maySend },
+            try context.machinery.restSends.clients(), owner: key.sender, proxies: proxies,
+            endpoint: endpoint, answers: context.metrics.providerTimes[key.name],
+            maySend: { sink.maySend },
             onResults: { sink.answered($0) })
     }
 
     private func pool(
-        _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink
+        _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink, _ proxies: ProxyRules
     ) throws -> PushPool {
         let log = ConnectionLog(key, context.logger, context.metrics)
         let provider = context.metrics.providerTimes[key.name]
         return try context.machinery.pushes.makePool(
-            endpoint: try endpoint.pushEndpoint(),
+            endpoint: try endpoint.pushEndpoint(proxies),
             onResults: { sink.answered($0) },
             onEvent: { log.write($0) }, onAnswer: { provider.observe(ns: $0) },
             maySend: { sink.maySend })

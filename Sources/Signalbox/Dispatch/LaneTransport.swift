@@ -19,7 +19,7 @@ protocol LaneTransport: Sendable {
 
 extension PushPool: LaneTransport {
     var takesOrigins: Bool { false }
-    func renew(_ endpoint: SendEndpoint) throws { try renew(try endpoint.pushEndpoint()) }
+    func renew(_ endpoint: SendEndpoint) throws { try renew(try endpoint.pushEndpoint(proxies)) }
 
     func connections() async -> LaneConnections {
         let status = await status()
@@ -27,6 +27,7 @@ extension PushPool: LaneTransport {
         connections.readyCount = status.ready
         connections.connectingCount = status.connecting
         connections.failure = status.failure
+        connections.proxy = status.proxy.map { "\($0)" } ?? ""
         return connections
     }
 }

@@ -37,6 +37,9 @@ final class RESTTransport: LaneTransport {
     private static let runningMax = 32
 
     private let clients: Clients
+    /// The sender, whose calls have places of their own.
+    private let owner: String
+    private let proxies: ProxyRules
     /// From a request to its answer.
     private let answers: Histogram
     private let maySend: @Sendable () -> Bool
@@ -44,11 +47,14 @@ final class RESTTransport: LaneTransport {
     private let state: Mutex<State>
 
     init(
-        _ clients: Clients, endpoint: SendEndpoint, answers: Histogram,
+        _ clients: Clients, owner: String, proxies: ProxyRules, endpoint: SendEndpoint,
+        answers: Histogram,
         maySend: @escaping @Sendable () -> Bool = { true },
         onResults: @escaping @Sendable ([PushResult]) -> Void
     ) {
         self.clients = clients
+        self.owner = owner
+        self.proxies = proxies
         self.answers = answers
         self.maySend = maySend
         self.onResults = onResults
@@ -102,7 +108,7 @@ final class RESTTransport: LaneTransport {
                 try OriginName.check(
                     waiting.origin, isPublic: !endpoint.allowsPrivateOrigins)
             }
-            try client.submit(Self.call(waiting, endpoint)) { [self] result in
+            try client.submit(call(waiting, endpoint)) { [self] result in
                 let tookNs = SystemClock.monotonicNs - sentNs
                 if case .success = result { answers.observe(ns: tookNs) }
                 ended(waiting, result, isElsewhere, isLate: tookNs > Self.slowNs)
@@ -149,6 +155,8 @@ final class RESTTransport: LaneTransport {
             var connections = LaneConnections()
             connections.readyCount = state.queue.running
             connections.failure = state.failure
+            connections.proxy =
+                RESTClient.proxy(state.endpoint.origin, proxies).map { "\($0)" } ?? ""
             return connections
         }
     }
@@ -159,7 +167,7 @@ final class RESTTransport: LaneTransport {
         giveBack(.stopping)
     }
 
-    private static func call(_ waiting: Waiting, _ endpoint: SendEndpoint) -> RESTCall {
+    private func call(_ waiting: Waiting, _ endpoint: SendEndpoint) -> RESTCall {
         let (batch, request) = (waiting.batch, waiting.batch.requests[waiting.index])
         var origin = waiting.origin.isEmpty ? endpoint.origin : waiting.origin
         if origin.hasSuffix("/") { origin.removeLast() }
@@ -169,6 +177,8 @@ final class RESTTransport: LaneTransport {
             method: batch.text(request.method), url: origin + batch.text(request.path),
             headers: headers.map { Attribute(batch.text($0.name), batch.text($0.value)) },
             body: Array(batch[request.body]))
+        call.owner = owner
+        call.proxies = proxies
         call.caFile = endpoint.caFile
         // Sent again for a body that nobody reads, the push would arrive twice.
         call.cutsBody = true

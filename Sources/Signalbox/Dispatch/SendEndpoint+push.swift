@@ -3,8 +3,11 @@ internal import SignalboxPluginHost
 
 extension SendEndpoint {
     /// The endpoint for the push engine, with the engine's defaults where the plugin says nothing.
-    func pushEndpoint() throws(EndpointError) -> PushEndpoint {
+    func pushEndpoint(
+        _ proxies: ProxyRules = .direct
+    ) throws(EndpointError) -> PushEndpoint {
         var endpoint = try PushEndpoint(origin: origin)
+        endpoint.proxies = proxies
         endpoint.caFile = caFile
         endpoint.clientCertificatePEM = clientIdentity?.certificate
         endpoint.clientKeyPEM = clientIdentity?.key

@@ -13,7 +13,8 @@ struct AdminFault: Error, Sendable, CustomStringConvertible {
     var faults: [String] = []
 }
 
-/// Asks the admin listener of a running gateway, for the commands of an operator.
+/// Asks the admin listener of a running gateway, for the commands of an operator. Directly, whatever proxies there are: it
+/// says the admin token.
 final class AdminClient: Sendable {
     /// Longest answer: the metrics of thousands of apps are some megabytes.
     private static let answerBytesMax = 64 << 20

@@ -68,6 +68,7 @@ struct Readiness {
             }
             members.append(.init("credentials", .string(Self.credentials(held))))
             members.append(.init("connections", .integer(Int64(status.readyCount))))
+            if !status.proxy.isEmpty { members.append(.init("proxy", .string(status.proxy))) }
             members.append(.init("in_memory", .integer(Int64(lane.count))))
             senders.append(.object(members))
         }

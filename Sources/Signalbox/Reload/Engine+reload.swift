@@ -68,7 +68,8 @@ extension Engine {
     func check(_ plan: GatewayPlan) async throws(ConfigurationError) -> ReloadReport {
         let change = PlanChange(from: context.live.now.plan, to: plan, started: startSettings)
         let new = plan.plugins.filter { !change.kept.contains($0.name) }
-        let (set, faults) = await InstanceSet.create(new, program: program, services: services)
+        let (set, faults) = await InstanceSet.create(
+            new, program: program, services: services(for:))
         await set.stop(deadlineMs: 1_000)
         guard faults.isEmpty else { throw ConfigurationError(diagnostics: faults.inOrder) }
         var report = ReloadReport(change, plan)

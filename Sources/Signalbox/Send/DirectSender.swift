@@ -29,7 +29,7 @@ struct DirectSender: Sendable {
                 throw TrialFault(message: "\(delivery.sender) does not send")
             }
             if let role = sender.http {
-                try await send(delivery, role, &result)
+                try await send(delivery, role, sender.proxies, &result)
             } else if let role = sender.own {
                 try await send(delivery, role, &result)
             }
@@ -41,7 +41,8 @@ struct DirectSender: Sendable {
     }
 
     private func send(
-        _ delivery: Delivery, _ role: any Translating, _ result: inout Result
+        _ delivery: Delivery, _ role: any Translating, _ proxies: ProxyRules,
+        _ result: inout Result
     ) async throws {
         let app = delivery.device.app
         let endpoint = try await role.endpoint(app: app)
@@ -58,7 +59,7 @@ struct DirectSender: Sendable {
         let trouble = Mutex("")
         let (answers, continuation) = AsyncStream.makeStream(of: PushResult.self)
         let pool = try machinery.pushes.makePool(
-            endpoint: try endpoint.pushEndpoint(),
+            endpoint: try endpoint.pushEndpoint(proxies),
             onResults: { for answer in $0 { continuation.yield(answer) } },
             onEvent: { event in
                 if event.kind == .connectFailed { trouble.withLock { $0 = event.text } }

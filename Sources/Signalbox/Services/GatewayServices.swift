@@ -6,7 +6,7 @@ internal import SignalboxObservability
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// The services of the gateway for its plugins.
+/// The services of the gateway for one instance of a plugin.
 final class GatewayServices: HostServices {
     /// What plugins reach only in a gateway that runs.
     struct Running {
@@ -17,16 +17,19 @@ final class GatewayServices: HostServices {
 
     private let machinery: Machinery
     private let running: Running?
+    private let plugin: CheckedPlugin
     private let keys = KeyRing()
     /// As the configuration was read: a demo has other files under the same names.
     private let environment: ConfigEnvironment
 
     /// `running` is nil where a configuration is only checked.
     init(
-        _ machinery: Machinery, _ environment: ConfigEnvironment, running: Running? = nil
+        _ machinery: Machinery, _ environment: ConfigEnvironment, for plugin: CheckedPlugin,
+        running: Running? = nil
     ) {
         self.environment = environment
         self.machinery = machinery
+        self.plugin = plugin
         self.running = running
     }
 
@@ -89,6 +92,8 @@ final class GatewayServices: HostServices {
         if call.timeoutMs > 0 { made.timeoutMs = call.timeoutMs }
         made.redirectsMax = call.redirectsMax
         made.refusesPrivateAddresses = call.refusesPrivateAddresses
+        made.owner = plugin.name
+        made.proxies = plugin.proxies
         do throws(RESTFault) {
             try machinery.rest.submit(made) { result in
                 done(

@@ -1,5 +1,6 @@
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxHTTP
 internal import SignalboxJSON
 internal import SignalboxPluginHost
 
@@ -12,6 +13,8 @@ struct CheckedPlugin: Sendable {
     var facts: PluginFacts
     /// Its config fits the schema and has all its values, so an instance can be made of it.
     var isSound = true
+    /// Which proxy its connections go through.
+    var proxies: ProxyRules
 
     var name: String { settings.name }
     /// Types of events that its provider itself pushes to the devices it is told of.
@@ -38,7 +41,7 @@ struct CheckedPlugin: Sendable {
     /// Whether library, config and secrets are unchanged.
     func isSame(as other: CheckedPlugin) -> Bool {
         library.isSame(as: other.library) && config.json.text == other.config.json.text
-            && config.secrets == other.config.secrets
+            && config.secrets == other.config.secrets && proxies == other.proxies
     }
 
     /// Where faults of the config as a whole are reported.
@@ -54,8 +57,10 @@ struct PluginCheck {
     private let searchPath: PluginSearchPath
     private let linked: [String: PluginLibrary]
     private let isolation: IsolationOptions
+    private let proxies: ProxyRules
 
     init(_ options: GatewayOptions) {
+        proxies = ProxyRules(variables: options.environment.variables)
         searchPath = options.searchPath
         linked = options.linked
         isolation = options.isolation
@@ -139,7 +144,18 @@ struct PluginCheck {
         plugins.append(
             CheckedPlugin(
                 settings: settings, library: library, config: config, facts: schema.facts,
-                isSound: faults.isEmpty))
+                isSound: faults.isEmpty, proxies: proxies(settings, owner)))
+    }
+
+    private mutating func proxies(_ settings: PluginSettings, _ owner: String) -> ProxyRules {
+        guard let text = settings.proxy else { return proxies }
+        do throws(ProxyAddress.Fault) {
+            return ProxyRules(only: try ProxyAddress(text))
+        } catch {
+            diagnostics.append(
+                Diagnostic("bad-proxy", at: settings.proxyPosition, "\(owner): proxy: \(error)"))
+            return proxies
+        }
     }
 
     /// Checks a route against its plugins' roles, and adds the builder's options as JSON.

@@ -69,6 +69,14 @@ struct GatewayPlan: Sendable {
         return (plan, (missing + others.filter { !hidden.contains($0.position) }).inOrder)
     }
 
+    /// Which proxies connections go through, for people and without passwords; none: everything is direct.
+    func proxies(_ options: GatewayOptions) -> [String] {
+        let own = plugins.filter { $0.settings.proxy != nil }.map { "\($0.name): \($0.proxies)" }
+        let others = "\(ProxyRules(variables: options.environment.variables))"
+        return others.isEmpty
+            ? own : own + ["\(own.isEmpty ? "everything" : "everything else"): \(others)"]
+    }
+
     /// A fault of a start that no line of the configuration causes.
     func fault(_ code: String, _ message: String) -> ConfigurationError {
         ConfigurationError(diagnostics: [Diagnostic(code, at: config.start, message)])

@@ -10,6 +10,14 @@ struct InstanceSet: Sendable {
         var instance: any HostedInstance
         var http: (any Translating)?
         var own: (any Sending)?
+        var proxies: ProxyRules
+    }
+
+    /// An instance that takes reports about devices.
+    struct Reporter: Sendable {
+        var instance: any HostedInstance
+        var role: any Reporting
+        var proxies: ProxyRules
     }
 
     /// The program that the plugins run in.
@@ -29,8 +37,7 @@ struct InstanceSet: Sendable {
     private(set) var filters: [String: any Filtering] = [:]
     private(set) var builders: [String: any Building] = [:]
     private(set) var senders: [String: Sender] = [:]
-    private(set) var reportRoles: [String: (instance: any HostedInstance, role: any Reporting)] =
-        [:]
+    private(set) var reportRoles: [String: Reporter] = [:]
     private(set) var paths = PathTable<any Ingesting>()
     /// Those that take webhooks, in the order of their instances.
     private(set) var ingesters: [any Ingesting] = []
@@ -42,13 +49,14 @@ struct InstanceSet: Sendable {
 
     /// Creates all instances that can be created; the others have a fault each.
     static func create(
-        _ plugins: [CheckedPlugin], program: Program, services: any HostServices
+        _ plugins: [CheckedPlugin], program: Program,
+        services: (CheckedPlugin) -> any HostServices
     ) async -> (set: InstanceSet, faults: [Diagnostic]) {
         var set = InstanceSet()
         var faults: [Diagnostic] = []
         for plugin in plugins {
             do throws(PluginFault) {
-                set.instances.append(try await make(plugin, program, services))
+                set.instances.append(try await make(plugin, program, services(plugin)))
             } catch {
                 let hasCrashed = plugin.settings.isIsolated && error.kind == .lost
                 faults.append(
@@ -99,10 +107,14 @@ struct InstanceSet: Sendable {
                 filters[instance.name] = roles.filter
                 builders[instance.name] = roles.build
                 observers[instance.name] = roles.observe
-                if let role = roles.register { reportRoles[instance.name] = (instance, role) }
+                if let role = roles.register {
+                    reportRoles[instance.name] = Reporter(
+                        instance: instance, role: role, proxies: plugin.proxies)
+                }
                 if roles.sendHTTP != nil || roles.send != nil {
                     senders[instance.name] = Sender(
-                        instance: instance, http: roles.sendHTTP, own: roles.send)
+                        instance: instance, http: roles.sendHTTP, own: roles.send,
+                        proxies: plugin.proxies)
                 }
             } catch {
                 faults.append(

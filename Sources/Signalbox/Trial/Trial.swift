@@ -112,7 +112,7 @@ public struct Trial: Sendable {
         _ plugins: [CheckedPlugin], _ services: OfflineServices
     ) async throws(ConfigurationError) -> InstanceSet {
         var (set, faults) = await InstanceSet.create(
-            plugins, program: program, services: services)
+            plugins, program: program, services: { _ in services })
         if faults.isEmpty { faults = await set.start(plugins, limits: Limits()) }
         guard faults.isEmpty else {
             await set.stop(deadlineMs: 1_000)

@@ -15,6 +15,10 @@ extension ConfigSection {
                 "dedupe",
                 "how long event keys of this instance are remembered, up to `7d`; `0s`: never",
                 "see below", .duration),
+            .init(
+                "proxy",
+                "HTTP proxy of its connections, `http://user:password@host:port` ([below](#proxies))",
+                "the environment's", .text),
             .init("config", "what the plugin's schema asks for", "empty", .anything),
         ])
 

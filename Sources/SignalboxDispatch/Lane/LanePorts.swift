@@ -132,6 +132,8 @@ public struct LaneConnections: Sendable {
     public var isFailing: Bool { !failure.isEmpty }
     /// Why the last connect failed; empty: it did not, or one has succeeded since.
     public var failure = ""
+    /// The proxy that they go through; empty: none.
+    public var proxy = ""
 
     /// None.
     public init() {}

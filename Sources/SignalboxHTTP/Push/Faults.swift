@@ -12,6 +12,7 @@ enum ConnectFault {
             return error.connectionErrors.first.map { text($0.error) } ?? "cannot connect"
         case let error as IOError: return "the connect failed: \(SystemError.text(error.errnoCode))"
         case ChannelError.connectTimeout: return "the connect timed out"
+        case let error as ProxyFault: return error.description
         case let error as TLSFault:
             return (error.kind == .handshake ? "TLS handshake failed: " : "TLS failed: ")
                 + error.description

@@ -150,7 +150,7 @@ final class PoolCore: @unchecked Sendable {
         PushPoolStatus(
             ready: state.readyCount, connecting: state.connectingCount,
             draining: state.drainingCount, waiting: waiting.count + moved.count,
-            inFlight: state.openCount, failure: failure)
+            inFlight: state.openCount, failure: failure, proxy: endpoint.proxy)
     }
 
     func stop(deadlineMs: Int, done: EventLoopPromise<Void>) {
@@ -265,9 +265,12 @@ final class PoolCore: @unchecked Sendable {
         }
         gates[id] = gate
         let waitMs = Int64(endpoint.connectTimeoutMs)
+        let deadline = NIODeadline.now() + .milliseconds(waitMs)
         connections[id] = PushConnection(
-            id: id, endpoint: endpoint, authority: authority, tls: tls,
-            connectBy: .now() + .milliseconds(waitMs), owner: self)
+            id: id, endpoint: endpoint, authority: authority, tls: tls, connectBy: deadline,
+            owner: self)
+        let proxy = endpoint.proxy
+        let target = endpoint.place
         // A host with several addresses is tried at some of them at once, so the handlers come when one has answered;
         // until then nothing is read.
         ClientBootstrap(group: eventLoop)
@@ -278,7 +281,11 @@ final class PoolCore: @unchecked Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { channel.closeOnExec() }
             }
-            .connect(host: endpoint.host, port: endpoint.port)
+            .connect(host: proxy?.host ?? endpoint.host, port: proxy?.port ?? endpoint.port)
+            .flatMap { channel in
+                guard let proxy else { return channel.eventLoop.makeSucceededFuture(channel) }
+                return ProxyTunnel.open(channel, through: proxy, to: target, by: deadline)
+            }
             .assumeIsolatedUnsafeUnchecked()
             .whenComplete { self.connected(id, $0) }
     }
@@ -336,7 +343,8 @@ final class PoolCore: @unchecked Sendable {
 
     /// Keeps why there is no connection; of several addresses, to which one.
     func note(failure reason: String, at address: SocketAddress?) {
-        let place = address?.ipAddress.map { $0 == endpoint.host ? "" : " (\($0))" } ?? ""
+        var place = address?.ipAddress.map { $0 == endpoint.host ? "" : " (\($0))" } ?? ""
+        if let proxy = endpoint.proxy { place = " through \(proxy)" }
         lastFailure = "\(endpoint.authority)\(place): \(reason)"
     }
 

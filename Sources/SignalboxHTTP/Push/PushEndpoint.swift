@@ -35,6 +35,10 @@ public struct PushEndpoint: Sendable, Hashable {
     public var connectionsMax = 2
     /// Our own limit of streams below the peer's SETTINGS; 0 for none.
     public var streamsMax = 0
+    /// Which proxy connections go through.
+    public var proxies = ProxyRules.direct
+    /// The proxy that they go through; nil: none.
+    public var proxy: ProxyAddress? { proxies.proxy(host: host, port: port, isSecure: true) }
 
     /// Parses an origin: `https://api.push.apple.com`, `https://127.0.0.1:2197`.
     public init(origin: String) throws(EndpointError) {
@@ -71,8 +75,8 @@ public struct PushEndpoint: Sendable, Hashable {
     }
 
     /// `host:port`, without the port if it is 443; the `:authority` of requests.
-    public var authority: String {
-        let name = host.contains(":") ? "[\(host)]" : host
-        return port == 443 ? name : "\(name):\(port)"
-    }
+    public var authority: String { port == 443 ? String(place.dropLast(4)) : place }
+
+    /// `host:port`.
+    var place: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 }

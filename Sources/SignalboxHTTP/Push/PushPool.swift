@@ -14,11 +14,14 @@ public import SignalboxCore
 ///
 /// All work runs on one event loop, which reports the results; those of one read come together.
 public final class PushPool: Sendable {
+    /// Which proxy its connections go through.
+    public let proxies: ProxyRules
     private let core: PoolCore
     private let gates: HostGates
 
-    init(core: PoolCore, gates: HostGates) {
+    init(core: PoolCore, gates: HostGates, proxies: ProxyRules) {
         self.core = core
+        self.proxies = proxies
         self.gates = gates
     }
 
@@ -102,7 +105,7 @@ public final class PushEngine: Sendable {
             endpoint: endpoint, eventLoop: group.next(), tls: try PushTLS.context(endpoint),
             gate: gates.gate(endpoint), resolver: resolver, onResults: onResults, onEvent: onEvent,
             onAnswer: onAnswer, maySend: maySend)
-        return PushPool(core: core, gates: gates)
+        return PushPool(core: core, gates: gates, proxies: endpoint.proxies)
     }
 
     /// Throws if no pool can be made for an endpoint: its CA file or client certificate is unusable. Connects nowhere.

@@ -14,6 +14,8 @@ public struct PushPoolStatus: Sendable {
     public var failure: String
     /// Whether the last connect failed and none has succeeded since.
     public var isFailing: Bool { !failure.isEmpty }
+    /// The proxy that connections go through.
+    public var proxy: ProxyAddress?
 
     /// A pool without connections and requests.
     public static let idle = PushPoolStatus(

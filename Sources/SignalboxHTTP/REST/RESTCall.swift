@@ -22,8 +22,15 @@ public struct RESTCall: Sendable {
     public var cutsBody = false
     /// Longest body of an answer, in bytes.
     public var answerBytesMax = 1 << 20
-    /// Refuse loopback, link-local and private addresses, after DNS.
+    /// Refuse loopback, link-local and private addresses, after DNS. Through a proxy, which does the DNS, only addresses that
+    /// the URL itself names.
     public var refusesPrivateAddresses = false
+    /// Who calls: a plugin's instance, for example. Each has places of its own.
+    public var owner = ""
+    /// Which proxy it goes through; nil: as the client says.
+    public var proxies: ProxyRules?
+    /// The one that the client has chosen.
+    var proxy: ProxyAddress?
 
     /// Makes a call.
     public init(method: String, url: String, headers: [Attribute] = [], body: [UInt8] = []) {
@@ -65,7 +72,7 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
         case lost
         /// The answer is over `RESTCall.answerBytesMax`.
         case tooLarge
-        /// Too many calls are waiting.
+        /// Too many calls of its owner, or of its owner to this host, are under way; nothing was sent.
         case full
         /// The client is being shut down.
         case stopping
@@ -83,4 +90,7 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    static let privateAddress = RESTFault(
+        kind: .privateAddress, message: "the host has a private address, which is refused here")
 }

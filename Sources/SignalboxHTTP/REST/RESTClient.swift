@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// Ordinary HTTP calls through libcurl, all on the client's own thread.
 ///
-/// Proxies are taken from the environment (`https_proxy`, `no_proxy`), as libcurl does.
+/// Each owner of calls has places of its own, and of these each host some: calls that hang hold up none of other owners, and
+/// none of the same owner to other hosts.
 public final class RESTClient: Sendable {
     /// Called once, on the client's thread; must return quickly.
     public typealias Done = @Sendable (Result<RESTAnswer, RESTFault>) -> Void
@@ -16,7 +17,8 @@ public final class RESTClient: Sendable {
 
     private struct State: Sendable {
         var inbox: [Entry] = []
-        var count = 0
+        /// Calls that wait or run, by owner, and by owner and host.
+        var places: [Place: Int] = [:]
         var isStopping = false
         /// The thread no longer uses libcurl's handle, and is closing it.
         var isClosing = false
@@ -35,7 +37,15 @@ public final class RESTClient: Sendable {
         func close() { curl_multi_cleanup(handle) }
     }
 
+    private struct Place: Sendable, Hashable {
+        var owner: String
+        /// Empty: all of the owner's.
+        var host = ""
+    }
+
     private let callsMax: Int
+    private let hostCallsMax: Int
+    private let proxies: ProxyRules
     /// Every call refuses private addresses, so that their connections can be used again.
     private let isPublicOnly: Bool
     private let multi: Multi
@@ -45,18 +55,35 @@ public final class RESTClient: Sendable {
         let state = Mutex(State())
         /// Whether all descriptors are closed.
         let isClosed = Gate(false)
+
+        /// A call has ended.
+        func leave(_ places: [Place]) {
+            state.withLock { state in
+                for place in places {
+                    let left = (state.places[place] ?? 1) - 1
+                    state.places[place] = left > 0 ? left : nil
+                }
+            }
+        }
     }
 
-    /// Starts the client's thread; at most `callsMax` calls wait or run at a time.
+    /// Starts the client's thread; at most `callsMax` calls of an owner wait or run at a time, and `hostCallsMax` of these
+    /// to one host.
     ///
-    /// `isPublicOnly`: every call refuses private addresses, and its connection serves the next one.
-    public init(callsMax: Int = 256, isPublicOnly: Bool = false) throws(RESTFault) {
+    /// `isPublicOnly`: every call refuses private addresses, and its connection serves the next one. `proxies`: for calls that
+    /// name none.
+    public init(
+        callsMax: Int = 256, hostCallsMax: Int? = nil, isPublicOnly: Bool = false,
+        proxies: ProxyRules = .direct
+    ) throws(RESTFault) {
         guard let multi = Multi() else {
             throw RESTFault(kind: .stopping, message: "libcurl cannot be set up")
         }
         self.multi = multi
         self.callsMax = callsMax
+        self.hostCallsMax = hostCallsMax ?? callsMax
         self.isPublicOnly = isPublicOnly
+        self.proxies = proxies
         _ = csbx_curl_multi_idle_max(multi.handle, 128)
         let shared = Shared()
         self.shared = shared
@@ -69,19 +96,58 @@ public final class RESTClient: Sendable {
     ///
     /// Thread: any.
     public func submit(_ call: RESTCall, done: @escaping Done) throws(RESTFault) {
+        var call = call
+        let (all, host) = try place(&call)
+        let shared = shared
+        let entry = Entry(call: call) {
+            shared.leave([all, host])
+            done($0)
+        }
         let refusal = shared.state.withLock { state -> RESTFault? in
             if state.isStopping {
                 return RESTFault(kind: .stopping, message: "the REST client is shutting down")
             }
-            guard state.count < callsMax else {
-                return RESTFault(kind: .full, message: "\(callsMax) REST calls are under way")
+            let (count, hostCount) = (state.places[all] ?? 0, state.places[host] ?? 0)
+            guard count < callsMax, hostCount < hostCallsMax else {
+                return RESTFault(
+                    kind: .full,
+                    message: count < callsMax
+                        ? "\(hostCount) REST calls to this host are under way"
+                        : "\(count) REST calls are under way")
             }
-            state.count += 1
-            state.inbox.append(Entry(call: call, done: done))
+            state.places[all] = count + 1
+            state.places[host] = hostCount + 1
+            state.inbox.append(entry)
             curl_multi_wakeup(multi.handle)
             return nil
         }
         if let refusal { throw refusal }
+    }
+
+    /// The proxy of calls to a URL; nil: none.
+    public static func proxy(_ url: String, _ rules: ProxyRules) -> ProxyAddress? {
+        RESTOrigin(url).flatMap {
+            rules.proxy(host: $0.host, port: $0.port, isSecure: $0.isSecure)
+        }
+    }
+
+    /// The places that a call takes, its owner's and those for its host. Decides about its proxy.
+    private func place(_ call: inout RESTCall) throws(RESTFault) -> (Place, Place) {
+        guard let origin = RESTOrigin(call.url) else {
+            throw RESTFault(kind: .invalid, message: "the URL is malformed")
+        }
+        if call.socket == nil {
+            call.proxy = (call.proxies ?? proxies).proxy(
+                host: origin.host, port: origin.port, isSecure: origin.isSecure)
+        }
+        // The proxy looks the name up, so only what the URL itself says can be judged.
+        if call.proxy != nil, call.refusesPrivateAddresses || isPublicOnly, origin.isPrivate {
+            throw RESTFault.privateAddress
+        }
+        return (
+            Place(owner: call.owner),
+            Place(owner: call.owner, host: call.socket ?? "\(origin.host):\(origin.port)")
+        )
     }
 
     /// Makes a call and suspends until it ends.
@@ -149,7 +215,6 @@ public final class RESTClient: Sendable {
             let transfer = RESTTransfer(
                 entry.call, isOfPublicPool: isPublicOnly, done: entry.done)
         else {
-            shared.state.withLock { $0.count -= 1 }
             entry.done(.failure(RESTFault(kind: .invalid, message: "the call is malformed")))
             return
         }
@@ -169,7 +234,6 @@ public final class RESTClient: Sendable {
             let code = csbx_curl_result(message)
             curl_multi_remove_handle(multi.handle, handle)
             running.remove(handle)
-            shared.state.withLock { $0.count -= 1 }
             if let transfer = RESTTransfer.release(handle) { transfer.done(transfer.result(code)) }
         }
     }

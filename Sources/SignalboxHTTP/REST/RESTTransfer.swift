@@ -16,6 +16,8 @@ final class RESTTransfer {
     private var hasHead = false
     private let cutsBody: Bool
     private let answerBytesMax: Int
+    private let proxy: ProxyAddress?
+    private let isWithoutTunnel: Bool
     /// Set by libcurl's call for a socket; libcurl has the pointer.
     private let hasRefused: UnsafeMutablePointer<Int32>
 
@@ -26,6 +28,8 @@ final class RESTTransfer {
         self.done = done
         cutsBody = call.cutsBody
         answerBytesMax = call.answerBytesMax
+        proxy = call.proxy
+        isWithoutTunnel = call.url.lowercased().hasPrefix("http://")
         hasRefused = .allocate(capacity: 1)
         hasRefused.initialize(to: 0)
         guard configure(call, isOfPublicPool) else { return nil }
@@ -60,6 +64,9 @@ final class RESTTransfer {
 
     /// The result of the call.
     func result(_ code: CURLcode) -> Result<RESTAnswer, RESTFault> {
+        if proxy != nil, let words = refusalOfProxy {
+            return .failure(RESTFault(kind: .unreachable, message: through + words))
+        }
         if code == CURLE_OK || cutsBody && hasHead {
             let status = UInt32(clamping: csbx_curl_status(handle))
             return .success(
@@ -79,13 +86,31 @@ final class RESTTransfer {
             case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: .invalid
             default: .lost
             }
-        let message =
-            switch kind {
-            case .tooLarge: "the answer is over \(answerBytesMax >> 20) MiB"
-            case .privateAddress: "the host has a private address, which is refused here"
-            default: words
-            }
-        return .failure(RESTFault(kind: kind, message: message))
+        switch kind {
+        case .tooLarge:
+            return .failure(
+                RESTFault(
+                    kind: kind, message: "the answer is over \(answerBytesMax >> 20) MiB"))
+        case .privateAddress: return .failure(.privateAddress)
+        case .timeout where hasNotBegun, .lost where hasNotBegun:
+            // The proxy made no connection, so nothing was sent.
+            return .failure(RESTFault(kind: .unreachable, message: through + words))
+        default: return .failure(RESTFault(kind: kind, message: through + words))
+        }
+    }
+
+    private var hasNotBegun: Bool { proxy != nil && csbx_curl_has_begun(handle) == 0 }
+    private var through: String { proxy.map { "through \($0): " } ?? "" }
+
+    /// What the proxy said instead of making the connection.
+    private var refusalOfProxy: String? {
+        let status = csbx_curl_connect_status(handle)
+        if status != 0, !(200..<300).contains(status) {
+            return ProxyFault.refusal(status).description
+        }
+        // Without CONNECT only a proxy answers this.
+        guard isWithoutTunnel, csbx_curl_status(handle) == 407 else { return nil }
+        return ProxyFault.refusal(407).description
     }
 
     private func configure(_ call: RESTCall, _ isOfPublicPool: Bool) -> Bool {
@@ -128,12 +153,35 @@ final class RESTTransfer {
             isSound = isSound && csbx_curl_text(handle, CURLOPT_CAINFO, file) == CURLE_OK
         }
         csbx_curl_close_on_exec(handle)
-        if isOfPublicPool {
-            csbx_curl_public_pool(handle, hasRefused)
-        } else if call.refusesPrivateAddresses {
-            csbx_curl_public_only(handle, hasRefused)
+        isSound = isSound && csbx_curl_names_required(handle) == CURLE_OK
+        // Set in any case, so that libcurl reads no variable.
+        isSound = isSound && csbx_curl_text(handle, CURLOPT_NOPROXY, "") == CURLE_OK
+        guard let proxy else {
+            isSound = isSound && csbx_curl_text(handle, CURLOPT_PROXY, "") == CURLE_OK
+            if isOfPublicPool {
+                csbx_curl_public_pool(handle, hasRefused)
+            } else if call.refusesPrivateAddresses {
+                csbx_curl_public_only(handle, hasRefused)
+            }
+            return isSound
         }
-        return isSound
+        // The proxy would follow to an address that was not looked at.
+        if isOfPublicPool || call.refusesPrivateAddresses {
+            csbx_curl_long(handle, CURLOPT_FOLLOWLOCATION, 0)
+        } else {
+            csbx_curl_text(handle, CURLOPT_NOPROXY, "localhost,127.0.0.0/8,::1")
+        }
+        csbx_curl_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        return isSound && use(proxy)
+    }
+
+    private func use(_ proxy: ProxyAddress) -> Bool {
+        guard csbx_curl_text(handle, CURLOPT_PROXY, "\(proxy)") == CURLE_OK else { return false }
+        guard let credentials = proxy.credentials, let colon = credentials.firstIndex(of: ":")
+        else { return true }
+        let password = String(credentials[credentials.index(after: colon)...])
+        return csbx_curl_text(handle, CURLOPT_PROXYUSERNAME, String(credentials[..<colon]))
+            == CURLE_OK && csbx_curl_text(handle, CURLOPT_PROXYPASSWORD, password) == CURLE_OK
     }
 
     private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 } }
