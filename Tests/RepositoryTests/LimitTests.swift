@@ -180,7 +180,10 @@ import Testing
         ),
         ("a provider's answer", ["bodyBytesMax = 1 << 20"]),
         ("a REST call", ["timeoutMs: UInt32 = 10_000"]),
-        ("REST calls waiting and running", ["callsMax: Int = 256"]),
+        (
+            "REST calls waiting and running",
+            ["restCallsMax = 256", "hostCallsMax: Self.restCallsMax / 2"]
+        ),
         ("a device's token", ["tokenBytesMax = 4_096"]),
         ("attributes of a device", ["attributesMax = 16", "attributeBytesMax = 256"]),
         ("tokens of one kind per user", ["tokensMax = 20"]),

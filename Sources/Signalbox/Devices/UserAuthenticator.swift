@@ -35,7 +35,7 @@ final class UserAuthenticator: Sendable {
     private static let keysStaleMs: UInt64 = 86_400_000
     /// How long a used code is remembered.
     private static let codeLifeMs: UInt64 = 3_600_000
-    /// Codes that are remembered, and exchanged at once: anybody may send one.
+    /// Codes that are remembered, and those of a client that are exchanged at once: anybody may send one.
     private static let codesMax = 10_000
     private static let exchangesMax = 16
 
@@ -52,7 +52,8 @@ final class UserAuthenticator: Sendable {
         var codes: Set<String> = []
         /// In order of use.
         var codesInOrder: [String] = []
-        var exchanges = 0
+        /// By client: an endpoint that hangs holds up no other one.
+        var exchanges: [String: Int] = [:]
         /// Of the addresses that codes come from.
         var addresses = TokenBuckets(countMax: 10_000)
     }
@@ -169,6 +170,7 @@ final class UserAuthenticator: Sendable {
     private func download(_ settings: DeviceUsers) async throws -> KeySet {
         var call = RESTCall(method: "GET", url: settings.keysURL)
         call.caFile = settings.caFile.isEmpty ? nil : settings.caFile
+        call.owner = "#users \(settings.name)"
         let answer = try await rest.answer(call)
         guard answer.status == 200 else { throw CryptoError("it answered \(answer.status)") }
         return try KeySet(String(decoding: answer.body, as: UTF8.self))
@@ -192,7 +194,7 @@ final class UserAuthenticator: Sendable {
         }
         try admit(address, group)
         let name = try await use(code, flow)
-        defer { state.withLock { $0.exchanges -= 1 } }
+        defer { state.withLock { $0.exchanges[flow.clientID, default: 1] -= 1 } }
         var fields = [
             ("grant_type", "authorization_code"), ("code", code), ("client_id", flow.clientID),
         ]
@@ -206,6 +208,7 @@ final class UserAuthenticator: Sendable {
                 fields.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&").utf8
             ))
         call.caFile = group.caFile.isEmpty ? nil : group.caFile
+        call.owner = "#codes \(group.name)"
         let answer: RESTAnswer
         do {
             answer = try await rest.answer(call)
@@ -257,9 +260,9 @@ final class UserAuthenticator: Sendable {
             }
         }
         let isNew = state.withLock { state -> Bool? in
-            guard state.exchanges < Self.exchangesMax else { return nil }
+            guard state.exchanges[flow.clientID, default: 0] < Self.exchangesMax else { return nil }
             guard !wasUsed, state.codes.insert(name).inserted else { return false }
-            state.exchanges += 1
+            state.exchanges[flow.clientID, default: 0] += 1
             state.codesInOrder.append(name)
             if state.codesInOrder.count > Self.codesMax {
                 state.codes.remove(state.codesInOrder.removeFirst())

@@ -24,13 +24,14 @@ struct OutcomeDesk: Sendable {
     ) async -> OutcomeVerdict? {
         switch receiver.target {
         case .web(let url, let secret, let caFile):
-            await post(batch, url, secret, caFile, unixMs)
+            await post(batch, receiver.name, url, secret, caFile, unixMs)
         case .plugin(let name): await hand(batch, to: name)
         }
     }
 
     private func post(
-        _ batch: OutcomeBatch, _ url: String, _ secret: String, _ caFile: String?, _ unixMs: UInt64
+        _ batch: OutcomeBatch, _ name: String, _ url: String, _ secret: String, _ caFile: String?,
+        _ unixMs: UInt64
     ) async -> OutcomeVerdict? {
         let body = batch.body
         var call = RESTCall(
@@ -42,6 +43,7 @@ struct OutcomeDesk: Sendable {
                     OutcomeSignature.of(body, secret: secret, unixMs: unixMs)),
             ], body: body)
         call.caFile = caFile
+        call.owner = "#outcomes \(name)"
         do {
             return OutcomeVerdict(try await rest.answer(call), count: batch.count)
         } catch let fault as RESTFault {

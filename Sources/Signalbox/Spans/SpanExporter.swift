@@ -100,6 +100,7 @@ final class SpanExporter: Sendable {
             headers: [Attribute("content-type", "application/json")] + settings.headers,
             body: Array(body.text.utf8))
         call.caFile = settings.caFile
+        call.owner = "#spans"
         underWay.adjust(by: 1)
         do throws(RESTFault) {
             try rest.submit(call) { result in
