@@ -67,7 +67,10 @@ final class TLSSession {
     private func expect(_ host: String) throws(TLSFault) {
         defer { ERR_clear_error() }
         guard X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(pointer), host) != 1 else { return }
-        SSL_set_hostflags(pointer, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        // RFC 9525: the names are those of the subjectAltName. A common name alone is none.
+        SSL_set_hostflags(
+            pointer,
+            UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         // C would end the name at a zero byte.
         guard !host.utf8.contains(0), SSL_set1_host(pointer, host) == 1,
             csbx_tls_set_name(pointer, host) == 1
