@@ -25,11 +25,11 @@ typedef struct bus_map {
   "\"type\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":200,"                                             \
   "\"description\":\"a JSON pointer such as /event, or the type itself, such as order.shipped\"},"               \
   "\"subject\":{\"type\":\"string\",\"maxLength\":200,\"default\":\"\",\"description\":\"a JSON pointer\"},"     \
-  "\"user\":{\"type\":\"string\",\"maxLength\":200,\"default\":\"\","                                            \
+  "\"user\":{\"type\":\"string\",\"format\":\"selector\",\"maxLength\":200,\"default\":\"\","                    \
   "\"description\":\"a JSON pointer to the user, such as /customer/id\"},"                                       \
   "\"app\":{\"type\":\"string\",\"maxLength\":200,\"default\":\"\","                                             \
   "\"description\":\"a JSON pointer, or the app itself; empty: all apps of the user\"},"                         \
-  "\"id\":{\"type\":\"string\",\"maxLength\":200,\"default\":\"\","                                              \
+  "\"id\":{\"type\":\"string\",\"format\":\"selector\",\"maxLength\":200,\"default\":\"\","                      \
   "\"description\":\"a JSON pointer to what is the same when the message is sent twice\"}}}"
 
 /* What an event points into, next to the parsed body. Zero it. */

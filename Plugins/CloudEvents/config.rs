@@ -53,8 +53,8 @@ pub const SCHEMA: &str = r#"{
             "type": "string", "pattern": "^(/.*)?$", "maxLength": 256, "default": "",
             "description": "JSON pointer to a list, each of whose elements is one; or to one"
           },
-          "token": { "type": "string", "maxLength": 256, "default": "" },
-          "user": { "type": "string", "maxLength": 256, "default": "" },
+          "token": { "type": "string", "format": "selector", "maxLength": 256, "default": "" },
+          "user": { "type": "string", "format": "selector", "maxLength": 256, "default": "" },
           "platform": { "type": "string", "maxLength": 256, "default": "" },
           "app": { "type": "string", "maxLength": 256, "default": "" },
           "provider": { "type": "string", "maxLength": 256, "default": "" },

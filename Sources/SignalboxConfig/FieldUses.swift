@@ -7,6 +7,9 @@ final class FieldUses {
     /// Types that conditions ask for.
     var types: [(name: String, position: SourcePosition)] = []
 
+    /// Texts that conditions compare with fields, as they are written.
+    var literals: [(path: FieldPath, text: String, position: SourcePosition)] = []
+
     /// Adds what a `when:` names.
     func add(when value: ConfigValue) {
         guard case .map(let entries) = value.kind else { return }
@@ -21,9 +24,23 @@ final class FieldUses {
                 break
             default:
                 guard let path = FieldPath(entry.key) else { continue }
+                add(literals: entry.value, of: path)
                 if path.root == .type { add(types: entry.value) }
                 if !Self.asksForAbsence(entry.value) { fields.append((path, entry.keyPosition)) }
             }
+        }
+    }
+
+    private func add(literals value: ConfigValue, of path: FieldPath) {
+        switch value.kind {
+        case .string(let text):
+            if !value.isSecret { literals.append((path, text, value.position)) }
+        case .list(let items): for item in items { add(literals: item, of: path) }
+        case .map(let entries):
+            for entry in entries where entry.key != "regex" {
+                add(literals: entry.value, of: path)
+            }
+        default: break
         }
     }
 

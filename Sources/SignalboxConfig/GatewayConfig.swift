@@ -153,6 +153,8 @@ public struct RouteSettings: Sendable {
     public var fields: [(path: FieldPath, position: SourcePosition)]
     /// Types that its condition asks for.
     public var types: [(name: String, position: SourcePosition)]
+    /// Texts that its condition compares with fields, as they are written.
+    package var literals: [(path: FieldPath, text: String, position: SourcePosition)] = []
     /// The entry as JSON, to tell whether it has changed.
     public var text: String { given.json.text }
 }

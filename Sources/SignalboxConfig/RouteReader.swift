@@ -69,7 +69,7 @@ struct RouteReader {
                 senders.map { ($0.platform, $0.instance) }, uniquingKeysWith: { a, _ in a }),
             rules: rules)
         route.filters = filters.map { Route.Filter($0.name) }
-        return RouteSettings(
+        var settings = RouteSettings(
             route: route,
             position: value.position,
             sourcePositions: Dictionary(
@@ -79,6 +79,8 @@ struct RouteReader {
             senderPositions: Dictionary(
                 senders.map { ($0.instance, $0.position) }, uniquingKeysWith: { a, _ in a }),
             given: value, fields: uses.fields, types: uses.types)
+        settings.literals = uses.literals
+        return settings
     }
 
     private mutating func name(_ map: MapReader) -> String? {

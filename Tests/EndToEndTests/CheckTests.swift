@@ -34,6 +34,9 @@ import Testing
             variables: [
                 "TEST_KEY": String(decoding: try key.get(), as: UTF8.self),
                 "TEST_SECRET": "hunter2",
+                "TEST_BOM": "\u{FEFF}hunter2-hunter2",
+                "TEST_LINES": "hunter2-hunter2-hunter2\nhunter2",
+                "TEST_SPACE": "hunter2-hunter2 ",
             ],
             readFile: { path in
                 // Finds the configuration and no other file.

@@ -44,7 +44,8 @@ struct CheckRule: Sendable {
     }
 
     /// All rules. `check`, a start and a reload apply the same ones.
-    static let all = listeners + stores + places + people + routes + isolated + unused
+    static let all =
+        listeners + stores + places + people + routes + slips + isolated + unused
 }
 
 /// What rules look at: the configuration as far as it could be read, and its plugins.

@@ -11,6 +11,7 @@ extension CheckRule {
                     subject.config.routes.compactMap { doublePush($0, by: plugin) }
                 }
         },
+        CheckRule(.warning, "same-route") { subject in sameRoutes(subject.config.routes) },
         CheckRule(.warning, "unknown-type") { subject in
             subject.config.routes.flatMap { unknownTypes($0, subject) }
         },
@@ -44,8 +45,26 @@ extension CheckRule {
                 + "or these events out of the route")
     }
 
+    /// Routes that send one and the same push to the same devices.
+    private static func sameRoutes(_ routes: [RouteSettings]) -> [Finding] {
+        routes.enumerated().compactMap { index, later in
+            let earlier = routes[..<index].first { earlier in
+                Set(earlier.route.sources) == Set(later.route.sources)
+                    && earlier.route.condition == later.route.condition
+                    && earlier.given["filter"]?.json == later.given["filter"]?.json
+                    && earlier.given["build"]?.json == later.given["build"]?.json
+                    && earlier.route.senders.contains { later.route.senders[$0.key] == $0.value }
+            }
+            guard let earlier else { return nil }
+            return Finding(
+                later.position,
+                "route \"\(later.route.name)\" takes and sends the same as \"\(earlier.route.name)\": users "
+                    + "get it twice")
+        }
+    }
+
     /// What the sources of a route emit; nil: one of them may emit anything.
-    private static func emitted(
+    static func emitted(
         _ settings: RouteSettings, _ subject: CheckSubject
     ) -> [(type: String, fields: [String])]? {
         var out: [(type: String, fields: [String])] = []
@@ -85,14 +104,14 @@ extension CheckRule {
     private static func unknownFields(
         _ settings: RouteSettings, _ subject: CheckSubject
     ) -> [Finding] {
-        guard let emits = emitted(settings, subject) else { return swappedNames(settings) }
+        let slips = slips(settings)
+        guard let emits = emitted(settings, subject) else { return slips }
         // Without a type that matches, the types have a finding of their own.
         let events = emits.filter { settings.route.condition.canHold(type: $0.type) }
         let fields = events.flatMap(\.fields)
-        guard !events.isEmpty else { return [] }
         // A filter may add fields.
-        guard settings.filters.isEmpty else { return [] }
-        return settings.fields.compactMap { path, position in
+        guard !events.isEmpty, settings.filters.isEmpty else { return slips }
+        let unknown: [Finding] = settings.fields.compactMap { path, position in
             guard path.root == .data, !PluginFacts.isKnown(path.names, among: fields) else {
                 return nil
             }
@@ -105,20 +124,29 @@ extension CheckRule {
                 "route \"\(settings.route.name)\": no event that it takes has the field \"\(field)\""
                     + "\(Suggestion.hint(for: field, among: names)); \(known)")
         }
+        let found = Set(unknown.map(\.position))
+        return unknown + slips.filter { !found.contains($0.position) }
     }
 
-    /// A source may emit any field, so only a name with two letters swapped is surely a slip.
-    private static func swappedNames(_ settings: RouteSettings) -> [Finding] {
+    /// A source may emit any field, and give recipients any attribute. So only a name with two letters swapped, or one left
+    /// out, is surely a slip.
+    private static func slips(_ settings: RouteSettings) -> [Finding] {
         settings.fields.compactMap { path, position in
-            guard path.root == .data, path.names.count == 1, let name = path.names.first,
-                let meant = Suggestion.nearest(
-                    to: name, among: ["type", "subject", "source", "time"]),
-                name != meant, name.sorted() == meant.sorted()
+            guard path.root == .data || path.root == .recipient, path.names.count == 1,
+                let name = path.names.first
+            else { return nil }
+            let isData = path.root == .data
+            let known =
+                isData
+                ? ["type", "subject", "source", "time"] : ["user", "locale", "platform", "app"]
+            guard let meant = Suggestion.nearest(to: name, among: known), name != meant,
+                name.count < meant.count || name.sorted() == meant.sorted()
             else { return nil }
             return Finding(
                 position,
-                "route \"\(settings.route.name)\": \"\(name)\" would be a field of the event's data (did you "
-                    + "mean \"\(meant)\"?)")
+                "route \"\(settings.route.name)\": \"\(path.text)\" would be "
+                    + (isData ? "a field of the event's data" : "an attribute of the recipient")
+                    + " (did you mean \"\(isData ? "" : "recipient.")\(meant)\"?)")
         }
     }
 
@@ -130,17 +158,27 @@ extension CheckRule {
 
     private static func unknownPlatforms(_ settings: RouteSettings) -> [Finding] {
         let set = settings.given["build"]?["set"]
-        let entries = (settings.given["send"]?.entries ?? []) + (set?["link"]?.entries ?? [])
-        return entries.compactMap { entry in
-            // A platform of your own is fine; one that nearly is another is a slip.
-            guard !platforms.contains(entry.key.lowercased()),
-                let meant = Suggestion.nearest(to: entry.key, among: platforms)
-            else { return nil }
-            return Finding(
-                entry.keyPosition,
-                "route \"\(settings.route.name)\": no device has the platform \"\(entry.key)\" (did "
-                    + "you mean \"\(meant)\"?)")
+        let maps = [settings.given["send"], set?["link"]].compactMap { $0 }
+        return maps.flatMap { map -> [Finding] in
+            let entries = map.entries
+            let names = entries.map { $0.key.lowercased() }
+            return entries.compactMap { entry in
+                // A platform of your own is fine; one that nearly is another, which is not there as well, is a slip.
+                guard let meant = slip(entry.key.lowercased()), !names.contains(meant) else {
+                    return nil
+                }
+                return Finding(
+                    entry.keyPosition,
+                    "route \"\(settings.route.name)\": no device has the platform \"\(entry.key)\" (did "
+                        + "you mean \"\(meant)\"?)")
+            }
         }
+    }
+
+    /// The platform that was meant: a name of letters alone that is one step away. Digits and hyphens are nobody's slip.
+    private static func slip(_ name: String) -> String? {
+        guard !platforms.contains(name), name.allSatisfy(\.isLetter) else { return nil }
+        return platforms.first { Suggestion.isOneStep(from: name, to: $0) }
     }
 
     private static func unknownFamilies(

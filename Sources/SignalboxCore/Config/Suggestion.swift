@@ -15,6 +15,11 @@ public enum Suggestion {
         return best?.name
     }
 
+    /// Whether one letter was left out, added or changed, or two neighbours were swapped.
+    public static func isOneStep(from name: String, to other: String) -> Bool {
+        distance(Array(name.utf8), Array(other.utf8)) == 1
+    }
+
     /// ` (did you mean "x"?)`, or an empty string.
     public static func hint(for name: String, among candidates: some Sequence<String>) -> String {
         nearest(to: name, among: candidates).map { " (did you mean \"\($0)\"?)" } ?? ""

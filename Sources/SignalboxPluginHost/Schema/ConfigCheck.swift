@@ -10,6 +10,7 @@ struct ConfigCheck {
     private(set) var diagnostics: [Diagnostic] = []
     private(set) var secrets: [String: PluginSecret] = [:]
     private(set) var files: [NamedFile] = []
+    private(set) var words: [(key: String, value: ConfigValue)] = []
 
     init(owner: String, rootName: String, folder: String) {
         self.owner = owner
@@ -108,6 +109,9 @@ struct ConfigCheck {
             report("bad-value", given, path, fault)
         }
         let name = path.joined(separator: ".")
+        if node.isSelector, !given.isStandIn, !text.isEmpty, text.allSatisfy(\.isLetter) {
+            words.append(("\(rootName).\(name)", given))
+        }
         if node.isPath, !text.isEmpty {
             let file = text.hasPrefix("/") ? text : "\(folder)/\(text)"
             files.append(NamedFile(key: "\(rootName).\(name)", path: file, value: given))

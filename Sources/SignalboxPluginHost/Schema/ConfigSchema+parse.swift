@@ -79,8 +79,8 @@ extension ConfigSchema {
             }
         }
         let format = json["format"]?.string
-        guard format == nil || format == "secret" || format == "uri" || format == "path" else {
-            throw fault("format must be secret, uri or path")
+        guard format.map(["secret", "uri", "path", "selector"].contains) ?? true else {
+            throw fault("format must be secret, uri, path or selector")
         }
         guard format != "secret" || type == .string else {
             throw fault("a secret must be of type string")
@@ -97,6 +97,7 @@ extension ConfigSchema {
             allowsOtherKeys: json["additionalProperties"] == .bool(true), items: items,
             allowed: elements(json["enum"]), isSecret: format == "secret",
             isPath: format == "path", isURI: format == "uri",
+            isSelector: format == "selector",
             lengths: Int(low)...Int(high), range: minimum...maximum, pattern: pattern,
             fallback: json["default"], text: json["description"]?.string ?? "")
     }

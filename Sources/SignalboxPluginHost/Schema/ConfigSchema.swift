@@ -34,6 +34,8 @@ public struct CheckedConfig: Sendable {
     public var secrets: [String: PluginSecret]
     /// Files that the plugin reads itself, found where its schema says `"format": "path"`.
     public var files: [NamedFile] = []
+    /// Plain words where the schema says `"format": "selector"`: texts that probably were to name a member of an event.
+    package var words: [(key: String, value: ConfigValue)] = []
 
     /// Makes a config that is already checked.
     public init(json: JSONValue, secrets: [String: PluginSecret] = [:]) {
@@ -111,6 +113,7 @@ public struct ConfigSchema: Sendable {
         let isSecret: Bool
         let isPath: Bool
         let isURI: Bool
+        let isSelector: Bool
         let lengths: ClosedRange<Int>
         let range: ClosedRange<Double>
         let pattern: Pattern?
@@ -120,9 +123,8 @@ public struct ConfigSchema: Sendable {
         init(
             type: ValueType, properties: [(key: String, node: Node)], required: [String],
             allowsOtherKeys: Bool, items: Node?, allowed: [JSONValue], isSecret: Bool,
-            isPath: Bool = false, isURI: Bool = false, lengths: ClosedRange<Int>,
-            range: ClosedRange<Double>,
-            pattern: Pattern?,
+            isPath: Bool = false, isURI: Bool = false, isSelector: Bool = false,
+            lengths: ClosedRange<Int>, range: ClosedRange<Double>, pattern: Pattern?,
             fallback: JSONValue?, text: String
         ) {
             self.type = type
@@ -134,6 +136,7 @@ public struct ConfigSchema: Sendable {
             self.isSecret = isSecret
             self.isPath = isPath
             self.isURI = isURI
+            self.isSelector = isSelector
             self.lengths = lengths
             self.range = range
             self.pattern = pattern
@@ -179,6 +182,7 @@ public struct ConfigSchema: Sendable {
         let json = check.value(given, self.root, path: [])
         var config = CheckedConfig(json: json, secrets: check.secrets)
         config.files = check.files
+        config.words = check.words
         return (config, check.diagnostics)
     }
 }
