@@ -150,7 +150,7 @@ extension GatewayConfig {
             }
         }
         if let value = map["sources"] { readSources(value, map) }
-        if let (text, value) = map.text("data") {
+        if let (text, value) = map.text("data", required: map["data"] != nil) {
             gateway.dataFolder = text
             if text.contains("://") {
                 map.report(

@@ -78,7 +78,47 @@ struct Rehearsal {
                         + "config.\(key)"))
         }
         warn(set.paths, plan)
+        warnings += await unknownApps(set, plan)
         await set.stop(deadlineMs: 1_000)
+    }
+
+    /// Apps of `devices:` and of sources that no sender of a route takes, or that are nearly one that a sender takes and
+    /// nobody else names.
+    private func unknownApps(_ set: InstanceSet, _ plan: GatewayPlan) async -> [Diagnostic] {
+        // A topic may be one of the secrets that are missing.
+        let apps = plan.config.standIns.isEmpty ? plan.config.namedApps : []
+        let known = Set(apps.map(\.name))
+        let senders = Set(plan.routes.flatMap(\.senders.values)).filter { set.senders[$0] != nil }
+        var out: [Diagnostic] = []
+        for app in apps {
+            var refusing: [String] = []
+            for sender in senders.sorted() {
+                if await !takes(app.name, set.senders[sender]?.http) { refusing.append(sender) }
+            }
+            let names = plan.config.plugins.filter { refusing.contains($0.name) }
+                .flatMap { $0.config?.texts ?? [] }
+                .compactMap { $0.isSecret ? nil : $0.string }.filter { !known.contains($0) }
+            let hint = Suggestion.hint(for: app.name, among: names)
+            guard !refusing.isEmpty, refusing.count == senders.count || !hint.isEmpty else {
+                continue
+            }
+            out.append(
+                Diagnostic(
+                    "unknown-app", at: app.position,
+                    "\(refusing.joined(separator: ", ")) send\(refusing.count == 1 ? "s" : "") nothing for "
+                        + "the app \"\(app.name)\"\(hint)"))
+        }
+        return out
+    }
+
+    /// A sender with a transport of its own does not say which apps it takes.
+    private func takes(_ app: String, _ role: (any Translating)?) async -> Bool {
+        do throws(PluginFault) {
+            _ = try await role?.endpoint(app: app)
+            return true
+        } catch {
+            return error.kind != .notFound
+        }
     }
 
     private mutating func warn(_ paths: PathTable<any Ingesting>, _ plan: GatewayPlan) {

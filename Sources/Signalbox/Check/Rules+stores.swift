@@ -33,6 +33,18 @@ extension CheckRule {
                     given?.position ?? config.start, "gateway.data: the folder\(shown) \(words)")
             ]
         },
+        CheckRule(.machineWarning, "audit-not-writable") { subject in
+            guard let path = subject.config.auditPath else { return [] }
+            let given = subject.config.given?["gateway"]?["audit"]
+            let inputs = [subject.config.file] + subject.config.files.map(\.path)
+            guard let words = fileFault(path, among: inputs) else { return [] }
+            return [
+                Finding(
+                    given?.position ?? subject.config.start,
+                    "gateway.audit: \(given?.isSecret == true ? "the file" : path) \(words); changes "
+                        + "would be in the log instead")
+            ]
+        },
         CheckRule(.machineWarning, "disk-nearly-full") { subject in
             guard let folder = subject.dataFolder else { return [] }
             // A start makes the folder.
@@ -91,6 +103,32 @@ extension CheckRule {
         return end == path.startIndex ? "/" : String(path[..<end])
     }
 
+    /// Whether a file can be made in a folder; it is removed again.
+    private static func takesFile(_ folder: String) -> Bool {
+        let name = "\(folder)/.signalbox-check-\(getpid())"
+        let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        unlink(name)
+        return true
+    }
+
+    /// Why a gateway could not append to a file, or should not, as words; nil: it can. Leaves nothing behind.
+    private static func fileFault(_ path: String, among inputs: [String]) -> String? {
+        if let facts = FilePlace.facts(of: path) {
+            if facts.isFolder { return "is a folder; name a file in it" }
+            if inputs.contains(where: { FilePlace.facts(of: $0)?.number == facts.number }) {
+                return "is a file that this configuration reads"
+            }
+            guard access(path, W_OK) != 0 else { return nil }
+            return "cannot be written: \(String(cString: strerror(errno)))"
+        }
+        let folder = above(path)
+        guard access(folder, F_OK) == 0 else { return "cannot be made: its folder does not exist" }
+        guard access(folder, W_OK | X_OK) != 0 else { return nil }
+        return "cannot be made: \(String(cString: strerror(errno)))"
+    }
+
     /// Why a gateway could not keep its data in a folder, as words; nil: it can. Leaves nothing behind.
     private static func folderFault(_ folder: String) -> String? {
         var place = folder
@@ -106,7 +144,7 @@ extension CheckRule {
         let descriptor = open(place, temporary | O_RDWR | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             close(descriptor)
-        } else if errno != EOPNOTSUPP || access(place, W_OK | X_OK) != 0 {
+        } else if errno != EOPNOTSUPP || !takesFile(place) {
             return
                 "cannot be written: \(String(cString: strerror(errno))); check its owner and mode"
         }

@@ -153,6 +153,15 @@ struct InstanceSet: Sendable {
                 throw PluginFault(
                     .invalid, "its path \"\(path.pattern)\" must begin with / and have a method")
             }
+            // The path may be a secret, so it is not shown.
+            guard path.pattern.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }),
+                !path.pattern.contains("?"), !path.pattern.contains("#")
+            else {
+                throw PluginFault(
+                    .invalid,
+                    "its path has a space, or a query (?...) or fragment (#...), which no request's path has: "
+                        + "leave it out")
+            }
             guard let other = paths.add(pattern: path.pattern, methods: path.methods, owner: role)
             else { continue }
             throw PluginFault(
