@@ -73,7 +73,8 @@ import Testing
         #expect(try await Self.state("apns", rig) == "failing")
         let readiness = try await Self.readiness(rig)
         #expect(readiness["status"]?.string == "degraded")
-        let row = readiness.items("senders").first { $0["state"]?.string == "failing" }
+        guard case .array(let rows)? = readiness["senders"] else { return #expect(Bool(false)) }
+        let row = rows.first { $0["state"]?.string == "failing" }
         #expect(row?["detail"]?.string?.contains("refused") == true, "\(readiness.text)")
         #expect(
             try await Self.metrics(rig).contains(

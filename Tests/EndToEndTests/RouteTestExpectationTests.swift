@@ -34,17 +34,21 @@ import Testing
         return lines
     }
 
-    @Test(arguments: [
-        ("payload: { title: Order 5, body: On its way, badge: null }", []),
-        ("payload: { title: Order 6 }", [#"payload.title: expected "Order 6", found "Order 5""#]),
-        ("payload: { aps: {} }", ["payload.aps: expected {}, found nothing"]),
-        (
-            "headers: { apns-topic: x }",
-            [
-                #"header apns-topic: expected "x", found no request: smtp has a transport of its own, expect its payload"#
-            ]
-        ),
-    ])
+    @Test(
+        arguments: [
+            ("payload: { title: Order 5, body: On its way, badge: null }", []),
+            (
+                "payload: { title: Order 6 }",
+                [#"payload.title: expected "Order 6", found "Order 5""#]
+            ),
+            ("payload: { aps: {} }", ["payload.aps: expected {}, found nothing"]),
+            (
+                "headers: { apns-topic: x }",
+                [
+                    #"header apns-topic: expected "x", found no request: smtp has a transport of its own, expect its payload"#
+                ]
+            ),
+        ] as [(String, [String])])
     func `a sender with a transport of its own is compared by what it is given`(
         _ expected: String, _ lines: [String]
     ) async throws {
@@ -52,20 +56,21 @@ import Testing
         #expect(found == lines)
     }
 
-    @Test(arguments: [
-        ("2026-01-02T23:30:00+01:00", "not_before: 2026-01-03T07:00:00+01:00", []),
-        (
-            "2026-01-02T23:30:00+01:00", "not_before: 2026-01-03T07:30:00+01:00",
-            ["not_before: expected 2026-01-03T06:30:00.000Z, found 2026-01-03T06:00:00.000Z"]
-        ),
-        ("2026-01-02T12:00:00+01:00", "headers: { apns-expiration: 1767355200 }", []),
-        (
-            "2026-01-02T12:00:00+01:00", "not_before: 2026-01-03T07:00:00+01:00",
-            ["not_before: expected 2026-01-03T06:00:00.000Z, found none, it is sent at once"]
-        ),
-        // Its hour begins when the quiet hours end.
-        ("2026-01-02T23:30:00+01:00", "headers: { apns-expiration: 1767423600 }", []),
-    ])
+    @Test(
+        arguments: [
+            ("2026-01-02T23:30:00+01:00", "not_before: 2026-01-03T07:00:00+01:00", []),
+            (
+                "2026-01-02T23:30:00+01:00", "not_before: 2026-01-03T07:30:00+01:00",
+                ["not_before: expected 2026-01-03T06:30:00.000Z, found 2026-01-03T06:00:00.000Z"]
+            ),
+            ("2026-01-02T12:00:00+01:00", "headers: { apns-expiration: 1767355200 }", []),
+            (
+                "2026-01-02T12:00:00+01:00", "not_before: 2026-01-03T07:00:00+01:00",
+                ["not_before: expected 2026-01-03T06:00:00.000Z, found none, it is sent at once"]
+            ),
+            // Its hour begins when the quiet hours end.
+            ("2026-01-02T23:30:00+01:00", "headers: { apns-expiration: 1767423600 }", []),
+        ] as [(String, String, [String])])
     func `a test has a time of its own, which filters and senders see`(
         _ now: String, _ expected: String, _ lines: [String]
     ) async throws {

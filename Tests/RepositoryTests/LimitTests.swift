@@ -87,6 +87,7 @@ import Testing
         ("a lease of a delivery", ["leaseMs: UInt64 = 120_000"]),
         ("a lease that cannot be extended", ["sinceMs + leaseMs / 2"]),
         ("a delivery of a paused route", ["asideMs: UInt64 = 600_000"]),
+        ("pauses and holds that a sender and app remembers", ["countMax = 16"]),
         ("orders to cancel what waits", ["countMax = 100", "keptMs: UInt64 = 31 * 86_400_000"]),
         ("withdrawals that a sender remembers", ["countMax: Int = 4_096"]),
         ("memory of a seen event's key", ["dedupeMsMax: UInt64 = 7 * 86_400_000"]),
@@ -107,7 +108,7 @@ import Testing
         ),
         ("ids in the answer to a webhook", ["idsMax = 100"]),
         ("users looked up in one turn", ["turnMax = 512"]),
-        ("log lines about skipped recipients, per event and route", ["linesMax = 20"]),
+        ("log lines about skipped recipients, per event and route", ["reasonsMax = 8"]),
         ("free space kept on the disk", ["freeBytesMin: UInt64 = 32 << 20"]),
         ("a graceful shutdown", ["drainMs: UInt64 = 30_000"]),
         (

@@ -29,7 +29,8 @@ import Testing
         _ = rig.pause(LanePause())
         var lease = StoreLease(token: rig.token)
         lease.deliveries = deliveries
-        _ = rig.state.leased(lease, rig.run().todo.wish ?? LeaseWish(max: 9, forMs: 9), rig.now)
+        let wish = rig.run().todo.wish ?? LeaseWish(max: 9, forMs: 9)
+        _ = rig.state.leased(lease, wish, rig.now)
         return rig
     }
 
@@ -49,7 +50,7 @@ import Testing
         var rig = resumed(LanePause(whole: note), afterMs: 120_000, [old])
         let ending = rig.run().todo.endings.first
         #expect(ending?.kind == .failed(reason: "expired", wasSent: false))
-        guard case .dead(1, "expired", let attempt)? = ending?.end else {
+        guard case .dead(1, reason: "expired", let attempt)? = ending?.end else {
             return #expect(Bool(false))
         }
         #expect(attempt.detail == "held 2 min 0 s, paused by anna (10.0.0.7): wrong text")
