@@ -2,64 +2,6 @@ import SignalboxCore
 import SignalboxDispatch
 import Testing
 
-@Suite struct WithdrawalTests {
-    /// A delivery of an event that came at a moment. Ids say nothing: later events get lower ones.
-    func delivery(
-        at ms: UInt64, _ token: String = "t", key: String = "k", isWithdrawn: Bool = false
-    ) -> Delivery {
-        var note = PushNotification()
-        note.collapse = key
-        note.isWithdrawn = isWithdrawn
-        return Delivery(
-            id: 1_000_000 - ms, eventID: 1, route: "r", sender: "s", stableID: "\(ms)",
-            deadlineUnixMs: 0, content: SharedNotification(note, receivedUnixMs: ms),
-            device: Device(token: token))
-    }
-
-    @Test func `an older push of the same key and device is not sent any more`() {
-        var withdrawals = Withdrawals()
-        var first = [delivery(at: 1)]
-        #expect(withdrawals.takeCovered(from: &first, nowUnixMs: 9).isEmpty && first.count == 1)
-        // In one batch with its message, whatever the order.
-        var batch = [
-            delivery(at: 5, isWithdrawn: true), delivery(at: 4), delivery(at: 3, "other"),
-            delivery(at: 2, key: "else"), delivery(at: 6), delivery(at: 7, key: ""),
-        ]
-        let covered = withdrawals.takeCovered(from: &batch, nowUnixMs: 9)
-        #expect(covered.map(\.stableID) == ["4"])
-        #expect(batch.map(\.stableID) == ["5", "3", "2", "6", "7"])
-        // Tried again later.
-        var retried = [delivery(at: 1)]
-        #expect(withdrawals.takeCovered(from: &retried, nowUnixMs: 9).count == 1)
-    }
-
-    @Test func `what came in the same millisecond is sent, whichever was first`() {
-        var withdrawals = Withdrawals()
-        var batch = [delivery(at: 5), delivery(at: 5, isWithdrawn: true)]
-        #expect(withdrawals.takeCovered(from: &batch, nowUnixMs: 9).isEmpty && batch.count == 2)
-    }
-
-    @Test func `after the clock was set back, a new push is not taken for an older one`() {
-        var withdrawals = Withdrawals()
-        var batch = [delivery(at: 600, isWithdrawn: true)]
-        _ = withdrawals.takeCovered(from: &batch, nowUnixMs: 600)
-        var next = [delivery(at: 100)]
-        #expect(withdrawals.takeCovered(from: &next, nowUnixMs: 100).isEmpty && next.count == 1)
-    }
-
-    @Test func `what is remembered has a bound`() {
-        var withdrawals = Withdrawals(countMax: 10)
-        for ms in UInt64(100)..<200 {
-            var batch = [delivery(at: ms, key: "k\(ms)", isWithdrawn: true)]
-            #expect(withdrawals.takeCovered(from: &batch, nowUnixMs: 200).isEmpty)
-        }
-        var recent = (UInt64(190)..<200).map { delivery(at: 1, key: "k\($0)") }
-        #expect(withdrawals.takeCovered(from: &recent, nowUnixMs: 200).count == 10)
-        var old = [delivery(at: 1, key: "k100")]
-        #expect(withdrawals.takeCovered(from: &old, nowUnixMs: 200).isEmpty)
-    }
-}
-
 @Suite struct RetryTests {
     @Test func `standard waits 1, 2, 4, 8, 16 s and then gives up`() {
         let waits = (1...6).map {

@@ -57,7 +57,7 @@ import Testing
         var todo = rig.state.leased(lease, wish ?? LeaseWish(max: 1, forMs: 1), rig.now)
         #expect(todo.kinds == [2: .cancelled] && todo.arrived == 3)
         #expect(todo.endings.first?.outcome.reason == "user_left")
-        guard case .delivered(2) = todo.endings.first?.end else { return #expect(Bool(false)) }
+        guard case .delivered(2, nil) = todo.endings.first?.end else { return #expect(Bool(false)) }
         todo = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
         #expect(rig.run().sent == [1, 3])
         #expect(rig.state.count == 2)

@@ -136,7 +136,9 @@ import Testing
         let (sent, ended) = rig.run()
         #expect(sent == [3])
         #expect(ended.kinds == [2: .cancelled])
-        guard case .delivered(2) = ended.endings.first?.end else { return #expect(Bool(false)) }
+        guard case .delivered(2, nil) = ended.endings.first?.end else {
+            return #expect(Bool(false))
+        }
         // What is in flight ends as its provider says.
         #expect(rig.take([1], .delivered, code: 200).kinds == [1: .delivered])
     }

@@ -60,6 +60,28 @@ import Testing
         #expect(todo.kinds == [1: .superseded(reason: "newer_accepted")])
     }
 
+    @Test
+    func `a withdrawal takes back what is older, of its key and device, before it is accepted`() {
+        var rig = LaneStateRig()
+        var other = push(3, at: 3)
+        other.device.token = "u"
+        rig.submit([
+            push(5, at: 5) { $0.isWithdrawn = true }, push(4, at: 4), other,
+            push(2, at: 2) { $0.collapse = "else" }, push(6, at: 6),
+            push(7, at: 1) { $0.collapse = "" },
+        ])
+        let (sent, todo) = rig.run()
+        #expect(sent == [5, 3, 2, 6, 7])
+        #expect(todo.kinds == [4: .superseded(reason: "taken_back")])
+        // One that came earlier and is tried again.
+        _ = rig.state.leased(lease([push(8, at: 1)], rig), LeaseWish(max: 1, forMs: 1), rig.now)
+        #expect(rig.run().todo.kinds == [8: .superseded(reason: "taken_back")])
+        // A newer push that is shown is not removed by its retry.
+        _ = rig.take([6], .delivered)
+        #expect(
+            rig.take([5], .retry, code: 503).kinds == [5: .superseded(reason: "newer_accepted")])
+    }
+
     @Test func `what a store lends as stale is not sent, and an icon's older number is left out`() {
         var rig = LaneStateRig()
         var lease = lease([push(1, at: 1), push(2, at: 2) { $0.badge = 3 }], rig)
