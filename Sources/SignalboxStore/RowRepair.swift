@@ -48,6 +48,11 @@ struct RowRepair {
             "outcome_receiver", "next = 0",
             where: "typeof(next) <> 'integer' OR next NOT BETWEEN 0 AND \(StoredNumber.max)",
             key: "name", db)
+        // The next registration gets the number after the highest one.
+        try mend(
+            "device",
+            "id = (SELECT coalesce(max(id), 0) + 1 FROM device WHERE id BETWEEN 0 AND \(StoredNumber.max))",
+            where: "id > \(StoredNumber.max)", db)
         try db.execute(
             sql: """
                 UPDATE sqlite_sequence SET seq = (SELECT coalesce(max(id), 0) FROM outbox)
@@ -84,7 +89,9 @@ struct RowRepair {
         try note(
             table,
             try Row.fetchAll(
-                db, sql: "UPDATE \(table) SET \(change) WHERE \(condition) RETURNING \(key)"), key)
+                db,
+                sql: "UPDATE OR IGNORE \(table) SET \(change) WHERE \(condition) RETURNING \(key)"),
+            key)
     }
 
     private func remove(

@@ -124,7 +124,10 @@ extension SQLiteContents {
         if !after.hasPrefix("recent") {
             let rows = try Row.fetchAll(
                 db,
-                sql: "SELECT key, until FROM seen_key WHERE key > ? ORDER BY key LIMIT ?",
+                sql: """
+                    SELECT key, until FROM seen_key
+                    WHERE key > ? AND typeof(key) = 'blob' AND length(key) = 16 ORDER BY key LIMIT ?
+                    """,
                 arguments: [SeenKey(hexadecimal: after)?.data ?? Data(), Self.rowsMax])
             for row in rows {
                 let until = (try? row.number("until")) ?? 0
