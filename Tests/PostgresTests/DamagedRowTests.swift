@@ -13,10 +13,10 @@ import Testing
     private static let tables = [
         "lane", "block", "delivery", "dead", "device", "badge", "outbox", "value", "seen",
         "outcome",
-        "outcome_receiver", "history", "gateway", "meta", "mark",
+        "outcome_receiver", "history", "gateway", "mark",
     ]
     /// Which rows there are once for each database, and say how its tables are used.
-    private static let structural: Set = ["meta.name", "lane.id", "gateway.name", "gateway.life"]
+    private static let structural: Set = ["lane.id", "gateway.name", "gateway.life"]
 
     private func fill() async throws {
         let options = try rig.options()

@@ -44,7 +44,7 @@ extension PostgresContents {
         guard out.schema != .missing else { return out }
         let gateways = try run(
             """
-            SELECT name, \(ClockSQL.nowMs) - abs(heartbeat)
+            SELECT name, \(ClockSQL.nowMs) - abs(greatest(heartbeat, -9223372036854775807))
             FROM signalbox.gateway ORDER BY name
             """)
         out.gateways = (0..<gateways.count).map { row in

@@ -64,7 +64,7 @@ public final class PostgresContents: StoreContents {
             do throws(PostgresFault) {
                 found = try run(
                     """
-                    SELECT name, heartbeat, \(ClockSQL.nowMs) - heartbeat FROM signalbox.gateway
+                    SELECT name, heartbeat, \(ClockSQL.nowMs) - greatest(heartbeat, 0) FROM signalbox.gateway
                     """)
             } catch {
                 throw fault(error)

@@ -229,7 +229,7 @@ enum QueueSQL {
     static let moveOut = Statement(
         "move_out",
         """
-        UPDATE signalbox.block SET n = n - $2::bigint, m0 = m0 | $3::bigint, m1 = m1 | $4::bigint,
+        UPDATE signalbox.block SET n = least(greatest(n, 0), 256) - $2::bigint, m0 = m0 | $3::bigint, m1 = m1 | $4::bigint,
           m2 = m2 | $5::bigint, m3 = m3 | $6::bigint
         WHERE id = $1::bigint
         """)

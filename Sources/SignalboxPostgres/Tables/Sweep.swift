@@ -10,7 +10,7 @@ enum Sweep {
         "forget_gateways",
         """
         DELETE FROM signalbox.gateway
-        WHERE abs(heartbeat) < $1::bigint - 604800000 AND life <> $2::bigint
+        WHERE abs(greatest(heartbeat, -9223372036854775807)) < $1::bigint - 604800000 AND life <> $2::bigint
         """)
 
     /// Marks of lives that have long ended: the last ones may still be asked for.
