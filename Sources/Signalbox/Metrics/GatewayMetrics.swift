@@ -48,7 +48,9 @@ final class GatewayMetrics: Sendable {
         "signalbox_provider_seconds", "time from sending a request to the provider's answer",
         ["sender"])
     let shortened = Counters(
-        "signalbox_shortened_total", "payloads that were shortened", ["sender", "field"])
+        "signalbox_shortened_total",
+        "payloads whose texts were shortened, or from which members were left out",
+        ["sender", "field"])
     let waiting = Gauges(
         "signalbox_deliveries_waiting", "deliveries that are not settled, on disk or in memory")
     let inMemory = Gauges(
