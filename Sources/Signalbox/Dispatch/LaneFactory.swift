@@ -45,7 +45,8 @@ struct LaneFactory: Sendable {
     func table() -> LaneTable {
         LaneTable(
             countMax: context.limits.lanesMax,
-            nowMs: { SystemClock.monotonicNs / 1_000_000 },
+            // The clock of the lanes.
+            nowMs: { SystemClock.sinceBootNs / 1_000_000 },
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
                 // A reload removed its plugin: its deliveries stay, another reload may bring it back.
