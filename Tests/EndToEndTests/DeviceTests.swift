@@ -512,6 +512,21 @@ import Testing
         await server.shutdown()
     }
 
+    @Test func `a message that FCM refuses is a dead letter and removes no device`()
+        async throws
+    {
+        let rig = try await DeviceTests.rig()
+        _ = try await DeviceTests.register(rig, "u", "phone", platform: "android")
+        try await rig.simulators.fcm.take(
+            .fail(tokens: ["phone"], status: 400, reason: "INVALID_ARGUMENT", times: 1))
+        try await rig.post(GatewayRig.webhook([("android", "phone")]))
+        let letter = try await DurabilityTests.dead(rig, 1)["dead"]?[0]
+        #expect(letter?["reason"]?.string == "INVALID_ARGUMENT")
+        let left = try await DeviceTests.call(rig, "GET", "/v1/devices?user=u").json["devices"]
+        #expect(left?[0]?["token"]?.string == "phone", "\(left?.text ?? "")")
+        await rig.end()
+    }
+
     @Test func `a dead token leaves the registry, one that was registered again stays`()
         async throws
     {
