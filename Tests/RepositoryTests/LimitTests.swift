@@ -23,6 +23,10 @@ import Testing
             ["inRowMax = 20"]
         ),
         (
+            "tokens whose accepted pushes are remembered, by sender and app",
+            ["slotsMax = 1 << 18"]
+        ),
+        (
             "a wait that a provider asks for",
             ["hintMsMax: UInt64 = 900_000", "(deadline - nowUnixMs) / 2"]
         ),
