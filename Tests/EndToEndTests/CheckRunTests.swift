@@ -126,7 +126,7 @@ import Testing
             .replacing("listen: \"127.0.0.1:0\"", with: "listen: \"127.0.0.1:\(gateway.port)\"")
         try text.write(to: file, atomically: true, encoding: .utf8)
         let report = await Gateway.examine(options)
-        #expect(report.faults.isEmpty && report.warnings.isEmpty)
+        #expect(report.faults.isEmpty && report.warnings.allSatisfy { $0.code == "unreported" })
         await gateway.stop()
     }
 
@@ -160,7 +160,7 @@ import Testing
         }
         let without = try await Self.check(Self.secretive, "--no-secrets")
         #expect(without.status == 0, "\(without.errors)")
-        #expect(without.output.hasSuffix("gateway.yaml: no faults, 2 warnings\n"))
+        #expect(without.output.hasSuffix("gateway.yaml: no faults, 1 warning\n"))
         #expect(without.errors.contains("did you mean \"ticket.replied\"?"))
         let wrong = try await Self.check(
             Self.secretive.replacing("topic: t", with: "topc: t"), "--no-secrets")
