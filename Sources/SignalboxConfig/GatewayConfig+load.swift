@@ -184,7 +184,7 @@ extension GatewayConfig {
         if let log = map["log"],
             let map = MapReader(log, owner: "gateway.log", .log, diagnostics)
         {
-            if let word = map.word("level", of: GatewaySettings.logLevels) {
+            if let word = map.word("level", of: LogLevels.all) {
                 gateway.logLevel = word
             }
             if let word = map.word("format", of: ["text", "json"]) { gateway.logFormat = word }

@@ -2,9 +2,6 @@ public import SignalboxCore
 
 /// The `gateway:` section.
 public struct GatewaySettings: Sendable {
-    /// The levels of the log, from the most lines to the fewest.
-    public static let logLevels = ["trace", "debug", "info", "notice", "warning", "error"]
-
     /// What this gateway calls itself among others; nil for the name of the host and the port of `listen`.
     public var name: String?
     /// The address for webhooks; nil for none, if the embedding program hands requests in.
@@ -50,7 +47,7 @@ public struct GatewaySettings: Sendable {
     public var tracing: TracingSettings?
     /// Which dead letters are kept.
     public var dead = DeadSettings()
-    /// One of `logLevels`.
+    /// One of `LogLevels.all`.
     public var logLevel = "info"
     /// `text` or `json`.
     public var logFormat = "text"

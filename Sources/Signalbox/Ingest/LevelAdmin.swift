@@ -19,12 +19,12 @@ struct LevelAdmin: Sendable {
 
     private func set(_ request: HTTPServerRequest) -> HTTPServerAnswer {
         let given = (try? JSONValue.parse(request.body))?["level"]?.string ?? ""
-        guard GatewaySettings.logLevels.contains(given), let level = Logger.Level(rawValue: given)
+        guard LogLevels.all.contains(given), let level = Logger.Level(rawValue: given)
         else {
-            let hint = Suggestion.hint(for: given, among: GatewaySettings.logLevels)
+            let hint = Suggestion.hint(for: given, among: LogLevels.all)
             return Problem(
                 400,
-                "level must be one of \(GatewaySettings.logLevels.joined(separator: ", "))\(hint)"
+                "level must be one of \(LogLevels.all.joined(separator: ", "))\(hint)"
             ).answer
         }
         guard let log = context.machinery.logLevel else {

@@ -5,8 +5,8 @@ internal import SignalboxCore
 public struct LevelTool: Sendable {
     /// `trace, debug, info, notice, warning or error`.
     public static let levels =
-        GatewaySettings.logLevels.dropLast().joined(separator: ", ")
-        + " or \(GatewaySettings.logLevels.last ?? "")"
+        LogLevels.all.dropLast().joined(separator: ", ")
+        + " or \(LogLevels.all.last ?? "")"
 
     /// For scripts.
     public let json: String

@@ -177,8 +177,8 @@ extension ConfigSection {
         [
             .init(
                 "level",
-                GatewaySettings.logLevels.map { "`\($0)`" }.joined(separator: ", "),
-                "`info`", .word(GatewaySettings.logLevels)),
+                LogLevels.all.map { "`\($0)`" }.joined(separator: ", "),
+                "`info`", .word(LogLevels.all)),
             .init("format", "`text`, `json`", "`text`", .word(["text", "json"])),
             .init(
                 "users",

@@ -140,7 +140,7 @@ extension ConfigSection {
             .init("pushes", "how many there are", "at least one", .integer(0, 1_000_000)),
             .init(
                 "payload",
-                "members that a body has, or the notification of a sender with a transport of its own; the others are not compared, and null stands for a missing one",
+                "members that a body has; the others are not compared, and null stands for a missing one",
                 "", .map(.anything)),
             .init(
                 "payload_file",
