@@ -39,6 +39,22 @@ import Testing
         #expect(LiveChange(Self.look(Self.page), since: nil).point["events"]?.integer == 0)
     }
 
+    @Test func `a lane has rates of its own, and one without any attempt is left out`() {
+        func page(_ one: Int) -> String {
+            """
+            signalbox_lane_deliveries_total{sender="s",app="one",result="delivered"} \(one)
+            signalbox_lane_deliveries_total{sender="s",app="two",result="delivered"} 5
+            signalbox_lane_deliveries_total{sender="s",app="",result="retried"} \(one)
+            """
+        }
+        let change = LiveChange(
+            Self.look(page(9), ns: 2_000_000_000), since: Self.look(page(5), ns: 0))
+        let lanes = change.sample["lanes"]?["s"]
+        #expect(lanes?["one"]?.text == #"{"delivered":2,"retried":0,"failed":0}"#)
+        #expect(lanes?[""]?["retried"]?.integer == 2)
+        #expect(lanes?["two"] == nil)
+    }
+
     @Test func `nothing is looked at for nobody, and only so many may look`() {
         let alarms = AlarmClock()
         defer { alarms.stop() }
