@@ -1,6 +1,7 @@
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxJSON
+internal import SignalboxObservability
 
 /// A sender or a route that an operator has paused.
 struct PauseEntry: Sendable, Equatable {

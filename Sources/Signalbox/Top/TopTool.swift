@@ -1,5 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxJSON
+internal import SignalboxObservability
 internal import SignalboxThreads
 
 /// A running gateway's rates, latency and waiting deliveries, sampled from its admin listener.
