@@ -51,6 +51,7 @@ struct Config: Sendable {
     static let schema = """
         {
           "type": "object", "family": "apns", "emits": {},
+          "addresses": { "token": "^channel:|[^A-Za-z0-9_-]" },
           "payloadLimits": [
             { "bytes": 5120, "header": "apns-push-type", "value": "voip" }, { "bytes": 4096 }
           ],

@@ -5,6 +5,11 @@ struct Config: Sendable {
     static let schema = """
         {
           "type": "object", "family": "airship",
+          "addresses": [
+            { "config": { "audience": ["named_user"] } },
+            { "attributes": { "airship": ["named_user"] } },
+            { "token": "[^A-Za-z0-9_:-]" }
+          ],
           "payloadLimits": [ { "bytes": 3584, "parts": ["/notification"] } ],
           "required": ["app_key"],
           "properties": {

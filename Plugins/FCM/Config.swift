@@ -5,6 +5,7 @@ struct Config: Sendable {
     static let schema = """
         {
           "type": "object", "family": "fcm",
+          "addresses": { "token": "^(topic|condition|tag|named_user|channel):|[^A-Za-z0-9_:-]" },
           "payloadLimits": [
             { "bytes": 3840, "platform": "ios",
               "parts": ["/message/notification", "/message/data", "/message/apns/payload"] },

@@ -5,6 +5,7 @@ struct Config: Sendable {
     static let schema = """
         {
           "type": "object", "family": "hms",
+          "addresses": { "token": "[^A-Za-z0-9_.:=+/-]" },
           "payloadLimits": [
             { "bytes": 4048, "parts": [
               "/message/notification", "/message/data", "/message/android",

@@ -5,7 +5,7 @@ struct Config: Sendable {
     static let schema = """
         {
           "type": "object", "required": ["url"],
-          "addresses": { "format": ["slack", "teams", "discord"] },
+          "addresses": { "config": { "format": ["slack", "teams", "discord"] } },
           "properties": {
             "url": {
               "type": "string", "format": "secret", "minLength": 1,

@@ -142,9 +142,9 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
         DeadPart(count: 0, nextID: nil)
     }
 
-    func register(_ device: Device, isUnique: Bool, reports: [DeviceReport]) async throws -> Int {
-        0
-    }
+    func register(
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, reports: [DeviceReport]
+    ) async throws -> Int { 0 }
     func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int { 0 }
     func change(
         _ changes: [DeviceChange], reports: [DeviceReport],
@@ -157,9 +157,7 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
         through id: UInt64, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) { done(.success(())) }
     func watchOutbox(_ onReport: @escaping @Sendable () -> Void) {}
-    func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String
-    ) async throws -> Int { 0 }
+    func setAttributes(_ attributes: [Attribute], of device: Device) async throws -> Int { 0 }
     func devices(app: String, user: String) async throws -> [RegisteredDevice] { [] }
     func find(
         app: String, token: String,

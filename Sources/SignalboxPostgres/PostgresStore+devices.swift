@@ -7,10 +7,11 @@ extension PostgresStore: DeviceRegistry {
 
     /// Registers a device.
     public func register(
-        _ device: Device, isUnique: Bool, reports: [DeviceReport]
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, reports: [DeviceReport]
     ) async throws -> Int {
         try await reporting(reports) { transaction, now throws(TransactionFault) in
-            try DeviceTables.register(device, isUnique: isUnique, nowUnixMs: now, transaction)
+            try DeviceTables.register(
+                device, isUnique: isUnique, among: platforms, nowUnixMs: now, transaction)
         }
     }
 
@@ -19,8 +20,7 @@ extension PostgresStore: DeviceRegistry {
         try await reporting(reports) { transaction, _ throws(TransactionFault) in
             var count = 0
             for device in devices {
-                count += try DeviceTables.unregister(
-                    app: device.app, token: device.token, user: device.user, transaction)
+                count += try DeviceTables.unregister(device, transaction)
             }
             return count
         }
@@ -92,12 +92,9 @@ extension PostgresStore: DeviceRegistry {
     }
 
     /// Replaces the attributes of a user's device.
-    public func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String
-    ) async throws -> Int {
+    public func setAttributes(_ attributes: [Attribute], of device: Device) async throws -> Int {
         try await change(withinNs: patienceNs) { transaction throws(TransactionFault) in
-            try DeviceTables.setAttributes(
-                attributes, app: app, token: token, user: user, transaction)
+            try DeviceTables.setAttributes(attributes, of: device, transaction)
         }
     }
 

@@ -7,6 +7,10 @@ enum BadgeTables {
         CREATE TABLE badge (
           app TEXT NOT NULL, user TEXT NOT NULL, number INTEGER NOT NULL,
           PRIMARY KEY (app, user)) WITHOUT ROWID;
+        \(trigger)
+        """
+
+    static let trigger = """
         CREATE TRIGGER badge_end AFTER DELETE ON device
           WHEN NOT EXISTS (SELECT 1 FROM device WHERE user = OLD.user AND app = OLD.app)
           BEGIN DELETE FROM badge WHERE app = OLD.app AND user = OLD.user; END;

@@ -4,33 +4,33 @@ internal import SignalboxJSON
 
 /// The statements of the device registry.
 enum DeviceTables {
+    /// The counter of registrations: a number is given out once, also if its device is gone.
+    static let counter = "device"
+
     static func register(
-        _ device: Device, isUnique: Bool, nowUnixMs: UInt64, _ db: Database
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, nowUnixMs: UInt64,
+        _ db: Database
     ) throws -> Int {
         let now = Int64(clamping: nowUnixMs)
         let kind = device.provider.isEmpty ? device.platform : device.provider
-        if isUnique {
-            // The token now belongs to this user alone.
-            try db.cachedStatement(
-                sql: "DELETE FROM device WHERE app = ? AND token = ? AND user <> ?"
-            ).execute(arguments: [device.app, device.token, device.user])
-        }
-        // A new id makes it the newest, even within a millisecond.
+        let id = try nextRegistration(db)
         try db.cachedStatement(
             sql: """
-                INSERT INTO device (app, token, kind, platform, provider, source_token, user, locale,
-                  registered, seen, online, attributes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
-                ON CONFLICT (app, token, user) DO UPDATE SET id = (SELECT max(id) + 1 FROM device),
-                  kind = excluded.kind, platform = excluded.platform, provider = excluded.provider,
+                INSERT INTO device (id, app, token, kind, platform, provider, source_token, user, locale,
+                  registered, seen, online, attributes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
+                ON CONFLICT (app, token, platform, user) DO UPDATE SET id = excluded.id,
+                  kind = excluded.kind, provider = excluded.provider,
                   source_token = excluded.source_token, locale = excluded.locale,
                   registered = excluded.registered, seen = excluded.seen, online = 0,
                   attributes = excluded.attributes
                 """
         ).execute(arguments: [
-            device.app, device.token, kind, device.platform, device.provider, device.sourceToken,
-            device.user, device.locale, now, now,
+            id, device.app, device.token, kind, device.platform, device.provider,
+            device.sourceToken, device.user, device.locale, now, now,
             device.attributes.isEmpty ? "" : device.attributes.jsonText,
         ])
+        // After it: the user has a device all the time, and so keeps the badge.
+        try removeOthers(of: device, id, isUnique: isUnique, among: platforms, db)
         try db.cachedStatement(
             sql: """
                 DELETE FROM device WHERE id IN (SELECT id FROM device
@@ -47,25 +47,61 @@ enum DeviceTables {
         return sameKind + db.changesCount
     }
 
-    private static func unregister(app: String, token: String, _ db: Database) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND \(DeviceSQL.hasToken)")
-            .execute(arguments: [app, token, DeviceToken.hexadecimal(token)])
-        return db.changesCount
+    /// The number after the last one; a damaged counter goes on behind the devices that there are.
+    private static func nextRegistration(_ db: Database) throws -> Int64 {
+        let known = "(SELECT coalesce(max(id), 0) FROM device)"
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO counter (name, value) VALUES (?, \(known) + 1)
+                ON CONFLICT (name) DO UPDATE
+                SET value = min(max(CAST(value AS INTEGER), \(known)), \(StoredNumber.max)) + 1
+                RETURNING value
+                """)
+        return try Int64.fetchOne(statement, arguments: [counter]) ?? 0
     }
 
-    static func unregister(app: String, token: String, user: String, _ db: Database) throws -> Int {
+    /// Removes the same phone's entries under other names: the user's own and, if it is unique, those of other users.
+    private static func removeOthers(
+        of device: Device, _ id: Int64, isUnique: Bool, among platforms: Set<String>,
+        _ db: Database
+    ) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                DELETE FROM device WHERE app = ? AND token = ? AND platform = ? AND id <> ?
+                  AND (user = ? OR ?)
+                """)
+        for platform in platforms {
+            try statement.execute(arguments: [
+                device.app, device.token, platform, id, device.user, isUnique,
+            ])
+        }
+    }
+
+    /// One without a platform stands for all of the user's with the token.
+    static func unregister(_ device: Device, _ db: Database) throws -> Int {
         try db.cachedStatement(
-            sql: "DELETE FROM device WHERE app = ? AND user = ? AND \(DeviceSQL.hasToken)"
-        ).execute(arguments: [app, user, token, DeviceToken.hexadecimal(token)])
+            sql: """
+                DELETE FROM device WHERE app = ? AND user = ? AND \(DeviceSQL.hasToken)
+                  AND (platform = ? OR ? = '')
+                """
+        ).execute(arguments: [
+            device.app, device.user, device.token, DeviceToken.hexadecimal(device.token),
+            device.platform, device.platform,
+        ])
         return db.changesCount
     }
 
     static func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String, _ db: Database
+        _ attributes: [Attribute], of device: Device, _ db: Database
     ) throws -> Int {
         try db.cachedStatement(
-            sql: "UPDATE device SET attributes = ? WHERE app = ? AND token = ? AND user = ?"
-        ).execute(arguments: [attributes.jsonText, app, token, user])
+            sql: """
+                UPDATE device SET attributes = ?
+                WHERE app = ? AND token = ? AND platform = ? AND user = ?
+                """
+        ).execute(arguments: [
+            attributes.jsonText, device.app, device.token, device.platform, device.user,
+        ])
         return db.changesCount
     }
 
@@ -108,7 +144,7 @@ enum DeviceTables {
         for _ in keys.count..<(isFew ? DeviceSQL.fewUsers : DeviceSQL.usersMax) { rows.bind(nil) }
         rows.bind(app)
         var number = 0
-        var devices: [(id: Int64, device: RegisteredDevice)] = []
+        var devices: [RegisteredDevice] = []
         func finish(before end: Int) {
             while number < end {
                 found(keys[keys.startIndex + number], newestFirst(devices))
@@ -119,7 +155,7 @@ enum DeviceTables {
         while try rows.step() {
             finish(before: Int(rows.integer(0)))
             let user = keys[keys.startIndex + number].user
-            devices.append((rows.integer(9), device(rows, from: 1, now, app: app, user: user)))
+            devices.append(device(rows, from: 1, now, app: app, user: user))
         }
         finish(before: keys.count)
     }
@@ -129,20 +165,18 @@ enum DeviceTables {
     ) throws -> [RegisteredDevice] {
         let rows = try hot.statement(.devicesOfUser, db)
         rows.bind(user)
-        var found: [(id: Int64, device: RegisteredDevice)] = []
-        while try rows.step() { found.append((rows.integer(10), device(rows, now))) }
+        var found: [RegisteredDevice] = []
+        while try rows.step() { found.append(device(rows, now)) }
         return newestFirst(found)
     }
 
     /// Sorted here: most users have one device, and SQLite would set up a sorter for each.
-    private static func newestFirst(
-        _ found: [(id: Int64, device: RegisteredDevice)]
-    ) -> [RegisteredDevice] {
-        guard found.count > 1 else { return found.map(\.device) }
+    private static func newestFirst(_ found: [RegisteredDevice]) -> [RegisteredDevice] {
+        guard found.count > 1 else { return found }
         return found.sorted {
-            ($0.device.device.registeredUnixMs, $0.id)
-                > ($1.device.device.registeredUnixMs, $1.id)
-        }.map(\.device)
+            ($0.device.registeredUnixMs, $0.device.registration)
+                > ($1.device.registeredUnixMs, $1.device.registration)
+        }
     }
 
     /// The devices with a token, newest first; an empty app means all apps.
@@ -155,8 +189,8 @@ enum DeviceTables {
         rows.bind(DeviceToken.hexadecimal(token))
         rows.bind(app)
         rows.bind(app)
-        var found: [(id: Int64, device: RegisteredDevice)] = []
-        while try rows.step() { found.append((rows.integer(10), device(rows, now))) }
+        var found: [RegisteredDevice] = []
+        while try rows.step() { found.append(device(rows, now)) }
         return newestFirst(found)
     }
 
@@ -175,7 +209,8 @@ enum DeviceTables {
                 token: row.text(first), sourceToken: row.text(first + 3), user: user,
                 locale: row.text(first + 4),
                 registeredUnixMs: UInt64(clamping: row.integer(first + 5)),
-                attributes: [Attribute](jsonText: row.text(first + 7))),
+                attributes: [Attribute](jsonText: row.text(first + 7)),
+                registration: UInt64(clamping: row.integer(first + 8))),
             isOnline: row.integer(first + 6) > now)
     }
 
@@ -184,14 +219,20 @@ enum DeviceTables {
         let device = change.device
         switch change.kind {
         case .registered:
-            _ = try register(device, isUnique: !change.isShared, nowUnixMs: nowUnixMs, db)
+            _ = try register(
+                device, isUnique: !change.isShared,
+                among: change.platforms.union([device.platform]),
+                nowUnixMs: nowUnixMs, db)
         case .unregistered where device.token.isEmpty:
             _ = try unregister(app: device.app, user: device.user, db)
-        case .unregistered where device.user.isEmpty:
-            _ = try unregister(app: device.app, token: device.token, db)
         // Another user may have it by now.
         case .unregistered:
-            _ = try unregister(app: device.app, token: device.token, user: device.user, db)
+            for known in try find(app: device.app, token: device.token, db)
+            where change.covers(platform: known.device.platform)
+                && (device.user.isEmpty || known.device.user == device.user)
+            {
+                _ = try unregister(known.device, db)
+            }
         case .invalid, .proven, .unproven: break
         }
     }
@@ -214,31 +255,32 @@ enum DeviceTables {
 
     /// Applies a provider's news about a token. Returns the devices it concerns.
     static func learn(_ news: TokenNews, _ db: Database) throws -> (Invalidation, [Device]) {
-        func find(_ app: String, _ token: String) throws -> [Device] {
-            try Self.find(app: app, token: token, nowUnixMs: 0, HotStatements(), db).map(\.device)
-        }
         switch news {
         case .nothing: return (.unknown, [])
-        case .dead(let app, let token, let since):
-            return try invalidate(try find(app, token), goneSinceUnixMs: since, db)
-        case .moved(let app, let old, let new):
-            let (moved, owners) = (try find(app, old), try find(app, new))
+        case .dead(let app, let token, let platforms, let since):
+            let known = try find(app: app, token: token, db).among(platforms)
+            return try invalidate(known, goneSinceUnixMs: since, db)
+        case .moved(let app, let old, let platforms, let new):
+            let moved = try find(app: app, token: old, db).among(platforms)
+            let owners = try find(app: app, token: new, db).among(platforms)
             for device in moved {
                 // The new token may be registered already.
                 if owners.contains(where: { $0.app == device.app }) {
-                    _ = try unregister(
-                        app: device.app, token: device.token, user: device.user, db)
+                    _ = try unregister(device, db)
                 } else {
                     try db.cachedStatement(
-                        sql: """
-                            UPDATE device SET token = ?, source_token = ''
-                            WHERE app = ? AND token = ? AND user = ?
-                            """
-                    ).execute(arguments: [new, device.app, device.token, device.user])
+                        sql: "UPDATE device SET token = ?, source_token = '' WHERE id = ?"
+                    ).execute(arguments: [new, Int64(clamping: device.registration)])
                 }
             }
             return (moved.isEmpty ? .unknown : .removed, moved)
         }
+    }
+
+    private static func find(
+        app: String, token: String, _ db: Database
+    ) throws -> [RegisteredDevice] {
+        try find(app: app, token: token, nowUnixMs: 0, HotStatements(), db)
     }
 
     private static func invalidate(
@@ -248,7 +290,7 @@ enum DeviceTables {
         let living = known.filter { goneSinceUnixMs > 0 && $0.registeredUnixMs > goneSinceUnixMs }
         var gone: [Device] = []
         for device in known where !living.contains(where: { $0.app == device.app }) {
-            _ = try unregister(app: device.app, token: device.token, user: device.user, db)
+            _ = try unregister(device, db)
             gone.append(device)
         }
         if known.isEmpty { return (.unknown, []) }

@@ -4,22 +4,19 @@ public import SignalboxCore
 extension SQLiteStore: DeviceRegistry {
     /// Registers a device.
     public func register(
-        _ device: Device, isUnique: Bool, reports: [DeviceReport]
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, reports: [DeviceReport]
     ) async throws -> Int {
         let now = nowUnixMs()
         return try await reporting(reports) { db in
-            try DeviceTables.register(device, isUnique: isUnique, nowUnixMs: now, db)
+            try DeviceTables.register(
+                device, isUnique: isUnique, among: platforms, nowUnixMs: now, db)
         }
     }
 
     /// Forgets devices of their users.
     public func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int {
         try await reporting(reports) { db in
-            try devices.reduce(0) { count, device in
-                try count
-                    + DeviceTables.unregister(
-                        app: device.app, token: device.token, user: device.user, db)
-            }
+            try devices.reduce(0) { try $0 + DeviceTables.unregister($1, db) }
         }
     }
 
@@ -64,12 +61,8 @@ extension SQLiteStore: DeviceRegistry {
     }
 
     /// Replaces the attributes of a user's device.
-    public func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String
-    ) async throws -> Int {
-        try await perform { db in
-            try DeviceTables.setAttributes(attributes, app: app, token: token, user: user, db)
-        }
+    public func setAttributes(_ attributes: [Attribute], of device: Device) async throws -> Int {
+        try await perform { db in try DeviceTables.setAttributes(attributes, of: device, db) }
     }
 
     /// The devices of a user in an app.

@@ -151,6 +151,30 @@ enum Schema {
             try db.execute(sql: "CREATE INDEX dead_at ON dead (at)")
         }
         migrator.registerMigration("stale") { db in try db.execute(sql: StaleTables.schema) }
+        migrator.registerMigration("device_platform") { db in
+            // The same text may be a token of several senders. Ids are never given out twice; see DeviceTables.
+            let columns = """
+                id, app, token, kind, platform, provider, source_token, user, locale, registered, seen,
+                online, attributes
+                """
+            try db.execute(
+                sql: """
+                    CREATE TABLE device_new (
+                      id INTEGER PRIMARY KEY, app TEXT NOT NULL, token TEXT NOT NULL,
+                      kind TEXT NOT NULL, platform TEXT NOT NULL, provider TEXT NOT NULL,
+                      source_token TEXT NOT NULL, user TEXT NOT NULL, locale TEXT NOT NULL,
+                      registered INTEGER NOT NULL, seen INTEGER NOT NULL, online INTEGER NOT NULL,
+                      attributes TEXT NOT NULL DEFAULT '', UNIQUE (app, token, platform, user));
+                    INSERT INTO device_new (\(columns)) SELECT \(columns) FROM device;
+                    DROP TABLE device;
+                    ALTER TABLE device_new RENAME TO device;
+                    CREATE INDEX device_user ON device (user, app, kind);
+                    CREATE INDEX device_token ON device (token);
+                    \(BadgeTables.trigger)
+                    INSERT INTO counter (name, value) SELECT '\(DeviceTables.counter)', coalesce(max(id), 0)
+                    FROM device;
+                    """)
+        }
         return migrator
     }
 }

@@ -54,6 +54,23 @@ import Testing
         await rig.rig.end()
     }
 
+    @Test func `of phones that were registered at one time, one that changed hands gets nothing`()
+        async throws
+    {
+        let clock = StillClock()
+        let rig = try await RegistryRig(clock: { clock.now })
+        for token in ["aaaaaaaa1", "aaaaaaaa2"] { try await rig.register("ann", token) }
+        _ = try await PauseTests.order(rig.rig, "/pause", #"{"sender":"apns"}"#)
+        try await rig.notify(["ann"])
+        await Self.waitFor(waiting: 2, rig)
+        try await rig.register("bob", "aaaaaaaa2")
+        clock.advance(ms: 6_000)
+        try await Self.resume(rig)
+        #expect(await rig.taken(1).map(\.token) == ["aaaaaaaa1"])
+        #expect(rig.rig.gateway.metricsText.contains(Self.cancelled + "1"))
+        await rig.rig.end()
+    }
+
     @Test func `a dead letter is not replayed to a phone that has changed hands`() async throws {
         let rig = try await RegistryRig()
         try await rig.register("bob", "bbbbbbbb2")

@@ -546,6 +546,7 @@ final class BrandLogin: Sendable {
             ("POST", "/v1/devices", Self.device("channel:abc", "ios")),
             ("POST", "/v1/devices", Self.device("T/B/1", "letter")),
             ("POST", "/v1/devices", Self.device("T/B/1", "LETTER")),
+            ("POST", "/v1/devices", Self.device("t2", "platform-of-nobody")),
             // Its source would be told that this one is dead.
             ("POST", "/v1/devices", #"{"token":"t9","platform":"ios","source_token":"t1"}"#),
         ] {

@@ -79,6 +79,32 @@ import Testing
         #expect(none.json["ca"]?.string == "" && none.files.isEmpty)
     }
 
+    @Test func `a schema says which tokens are addresses and no devices`() throws {
+        func rules(_ text: String) throws -> [AddressRule] {
+            try ConfigSchema.parse(#"{"type":"object","addresses":\#(text)}"#).facts.addresses
+        }
+        func covers(_ text: String, _ token: String, _ kind: String = "") throws -> Bool {
+            var device = Device(token: token)
+            if !kind.isEmpty { device.attributes = [Attribute("kind", kind)] }
+            let config = try JSONValue.parse(#"{"format":"chat"}"#)
+            return try rules(text).contains { $0.covers(device, config: config) }
+        }
+        #expect(try covers("{}", "t"))
+        #expect(try !covers("[]", "t"))
+        #expect(try covers(#"{"config":{"format":["room","chat"]}}"#, "t"))
+        #expect(try !covers(#"{"config":{"format":["json"]}}"#, "t"))
+        #expect(try !covers(#"{"config":{"other":["chat"]}}"#, "t"))
+        let mixed = #"[{"attributes":{"kind":["name"]}},{"token":"^topic:|[^a-z:]"}]"#
+        #expect(try covers(mixed, "t", "name"))
+        #expect(try !covers(mixed, "t", "phone"))
+        #expect(try covers(mixed, "topic:news") && covers(mixed, "a@b"))
+        #expect(try !covers(mixed, "fcm:abc"))
+        for text in [#"{"format":["chat"]}"#, #"{"token":"("}"#, #"{"token":7}"#, #""all""#, "[1]"]
+        {
+            #expect(throws: SchemaFault.self, "\(text)") { try rules(text) }
+        }
+    }
+
     @Test(arguments: [
         (#"{"key":"k"}"#, #"missing-key: plugin "p": config.name is required (lower case)"#),
         (#"{"name":"ab","key":"k","nmae":1}"#, "did you mean \"name\""),

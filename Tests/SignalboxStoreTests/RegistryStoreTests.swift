@@ -84,6 +84,23 @@ import Testing
         await next.store.close()
     }
 
+    @Test func `one token of two senders is two devices`() async throws {
+        let rig = try Rig()
+        let mail = Device(app: "a", platform: "email", token: "v@example.com", user: "victim")
+        var phone = mail
+        (phone.platform, phone.user) = ("android", "eve")
+        for device in [mail, phone] { _ = try await rig.store.register(device, isUnique: true) }
+        #expect(try await rig.store.devices(app: "a", user: "victim").count == 1)
+        try await withCheckedThrowingContinuation { continuation in
+            rig.store.learn(
+                .dead(app: "a", token: "v@example.com", among: ["android"], sinceUnixMs: 0),
+                reports: { _, _ in [] }, done: { continuation.resume(with: $0) })
+        }
+        #expect(try await rig.store.devices(app: "a", user: "victim").count == 1)
+        #expect(try await rig.store.devices(app: "a", user: "eve").isEmpty)
+        await rig.store.close()
+    }
+
     @Test func `a token that died stays if one of its users registered it since`() async throws {
         let rig = try Rig()
         for (user, at) in [("u", UInt64(1_000)), ("v", 3_000)] {

@@ -397,14 +397,14 @@ extension StoreTests {
                 [Device(app: "a", token: "phone", user: "first")], reports: []) == 0)
         let muted = [Attribute("muted", "agent")]
         #expect(
-            try await store.setAttributes(muted, app: "a", token: "phone", user: "first") == 0)
+            try await store.setAttributes(muted, of: first) == 0)
         var change = DeviceChange(kind: .unregistered, device: first)
         try await withCheckedThrowingContinuation { continuation in
             store.change([change], reports: []) { continuation.resume(with: $0) }
         }
         #expect(try await store.devices(app: "a", user: "second").map(\.device.user) == ["second"])
         #expect(
-            try await store.setAttributes(muted, app: "a", token: "phone", user: "second") == 1)
+            try await store.setAttributes(muted, of: second) == 1)
         let kept = try await store.devices(app: "a", user: "second").first?.device
         #expect(kept?.attributes == muted && kept?.registeredUnixMs == 2_000)
         change.device = second

@@ -8,10 +8,12 @@ import Testing
     private static let now: UInt64 = 1_000_000
 
     private static func device(
-        _ token: String, user: String = "ann", app: String = "a", registered: UInt64 = 5
+        _ token: String, user: String = "ann", app: String = "a", registered: UInt64 = 5,
+        number: UInt64 = 1
     ) -> Device {
         Device(
-            app: app, platform: "ios", token: token, user: user, registeredUnixMs: registered)
+            app: app, platform: "ios", token: token, user: user, registeredUnixMs: registered,
+            registration: number)
     }
 
     private static func delivery(
@@ -47,15 +49,16 @@ import Testing
     @Test func `who has the device, or the same registration under a new token, gets the push`() {
         let known = [
             UserKey(app: "a", user: "ann"): [
-                RegisteredDevice(device: Self.device("mine", registered: 7)),
-                RegisteredDevice(device: Self.device("new", registered: 9)),
+                RegisteredDevice(device: Self.device("mine", number: 7)),
+                // All in one millisecond, as devices of an import are.
+                RegisteredDevice(device: Self.device("new", number: 9)),
             ],
             UserKey(app: "a", user: "bob"): [],
         ]
         let deliveries = [
             Self.delivery(1, Self.device("mine")),
-            Self.delivery(2, Self.device("old", registered: 9)),
-            Self.delivery(3, Self.device("lost", registered: 8)),
+            Self.delivery(2, Self.device("old", number: 9)),
+            Self.delivery(3, Self.device("lost", number: 8)),
             Self.delivery(4, Self.device("mine", user: "bob")),
             // Nobody was asked about these.
             Self.delivery(5, Self.device("x", user: "carl")),

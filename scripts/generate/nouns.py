@@ -54,6 +54,14 @@ class Part:
         }[self.kind]
 
 
+# What the core keeps with a noun and no plugin sees.
+OWN = {
+    "sbx_device": [
+        Part("number", "registration", "Which registration it is, a number that no other one gets; 0: the token came with the event.\n\nNo plugin sees it.", "uint64_t", field=31)
+    ]
+}
+
+
 class Noun:
     """A struct of the contract as a value in Swift and Rust."""
 
@@ -74,8 +82,9 @@ class Noun:
             part = self.part(one, given.get(one.name))
             part.field = len([own for own in self.parts if own.kind != "flag"]) + bool(prefix)
             self.parts.append(part)
-        # A record's mask has room for 32 fields.
-        assert self.parts[-1].field < 32, c_name
+        # What the host alone knows, numbered from the end of a record's 32 fields: the contract's members never get there.
+        self.own = OWN.get(c_name, [])
+        assert len(self.parts) + len(self.own) <= 32, c_name
 
     def part(self, one, flag):
         doc = sentence(one.doc)

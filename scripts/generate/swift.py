@@ -25,8 +25,9 @@ def core_notification(noun):
 def core_device(noun):
     """A value behind one reference: it is handed on from queue to queue with its deliveries."""
     lines = [f"/// {noun.doc}", "///", f"/// Mirrors `{noun.c_name}`. A value behind one reference, since it is handed on from queue to queue with its", "/// deliveries; a change makes a new one.", f"public struct {noun.swift}: Sendable, Hashable {{", "    private var box: Shared<Fields>", ""]
-    kinds = [(part.swift, part.swift_type, part.swift_default) for part in noun.parts]
-    for part, (name, kind, _) in zip(noun.parts, kinds):
+    parts = noun.parts + noun.own
+    kinds = [(part.swift, part.swift_type, part.swift_default) for part in parts]
+    for part, (name, kind, _) in zip(parts, kinds):
         lines += [*documented(part.doc, "    "), f"    public var {name}: {kind} {{", f"        get {{ box.fields.{name} }}", f"        set {{ box = box.with(\\.{name}, newValue) }}", "    }"]
     lines += ["", "    /// Makes one; what is left out is not given.", "    public init("]
     lines += [f"        {name}: {kind} = {default.rsplit(' = ', 1)[1]}," for name, kind, default in kinds]
@@ -110,13 +111,13 @@ def records(nouns):
             lines += ["        var flags: UInt32 = 0"]
             lines += [f"        if {part.swift} {{ flags |= {part.bit} }}" for part in flags]
             lines += ["        out.put(0, flags)"]
-        for part in noun.parts:
+        for part in noun.parts + noun.own:
             if part.kind != "flag":
                 value = part.swift + ("?.rawValue ?? 0" if part.kind == "enum" else "")
                 lines += [f"        out.put({part.field}, {value})"]
         lines += ["    }", "", "    /// Takes them.", "    public init(from record: inout RecordReader) throws(RecordFault) {"]
         values = []
-        for part in noun.parts:
+        for part in noun.parts + noun.own:
             values += [(part.swift, {
                 "flag": f"flags & {part.bit} != 0",
                 "text": f"try record.text({part.field})",

@@ -30,11 +30,6 @@ extension DevicesService {
             }
             return [try user(given, caller)]
         }
-        let found = try await find(app: caller.app, token: token).map(\.user)
-        let own = found.filter { caller.user == nil || $0 == caller.user }
-        guard found.isEmpty || !own.isEmpty else {
-            throw Refusal(status: 403, detail: "this device is another user's")
-        }
-        return own
+        return Set(try await owned(token, caller).map(\.user)).sorted()
     }
 }

@@ -225,15 +225,8 @@ struct DevicesService: Sendable {
         if let fault = DeviceToken.fault(device.token) {
             throw Refusal(detail: "\"token\" \(fault)")
         }
-        if caller.user != nil,
-            access.addressed.contains(device.platform)
-                || DeviceToken.isAudience(device.token, platform: device.platform)
-        {
-            throw Refusal(
-                status: 403,
-                detail:
-                    "\"token\" addresses more than a device of this user: a client may register it")
-        }
+        device.attributes = try attributes(json)
+        if caller.user != nil { try requireDevice(device) }
         if caller.user != nil, !device.sourceToken.isEmpty,
             !DeviceToken.isSame(device.token, named: device.sourceToken)
         {
@@ -243,25 +236,31 @@ struct DevicesService: Sendable {
                     "\"source_token\" is another device's token to its source: a client may give it"
             )
         }
-        device.attributes = try attributes(json)
         let isUnique = try flag(json, "unique", otherwise: true)
+        let platforms = access.tokens.platforms(of: device)
         var changes: [DeviceChange] = []
         if isUnique {
             // Who had the token has it no more, and those who were told of them must know.
             let former = try await find(app: caller.app, token: device.token)
-            changes = former.filter { $0.user != device.user }.map { change(.unregistered, $0) }
+            changes = former.filter { $0.user != device.user && platforms.contains($0.platform) }
+                .map { change(.unregistered, $0) }
         }
         changes.append(change(.registered, device))
-        if caller.hasOneDevice { return try await replace(others(than: device), by: changes) }
+        if caller.hasOneDevice {
+            changes[changes.count - 1].platforms = platforms
+            changes[changes.count - 1].isShared = !isUnique
+            return try await replace(others(than: device), by: changes)
+        }
         let evicted = try await registry.register(
-            device, isUnique: isUnique, reports: deviceReports.reports(of: changes, from: ""))
+            device, isUnique: isUnique, among: platforms,
+            reports: deviceReports.reports(of: changes, from: ""))
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
 
-    /// The user's devices besides one that is being registered.
+    /// The user's devices besides one that is being registered; an address is none.
     private func others(than device: Device) async throws -> [Device] {
         try await registry.devices(app: device.app, user: device.user).map(\.device).filter {
-            $0.token != device.token
+            $0.token != device.token && !access.tokens.isAddress($0)
         }
     }
 
@@ -278,6 +277,29 @@ struct DevicesService: Sendable {
         return Self.json([.init("evicted", .integer(Int64(others.count)))])
     }
 
+    /// A user registers what only their own device knows. A platform that nobody sends to has no rules for its tokens yet.
+    private func requireDevice(_ device: Device) throws {
+        guard isUsed(device) else {
+            throw Refusal(
+                status: 403,
+                detail: "no route sends to the platform \"\(device.platform)\"; those of routes: "
+                    + access.tokens.platforms.known.joined(separator: ", "))
+        }
+        guard !access.tokens.isAddress(device) else {
+            throw Refusal(
+                status: 403,
+                detail:
+                    "\"token\" is an address, a chat or an audience, or no token of the platform "
+                    + "\"\(device.platform)\": a client may register it")
+        }
+    }
+
+    /// Whether a sender gets the device's token, or a plugin whose provider pushes by itself.
+    private func isUsed(_ device: Device) -> Bool {
+        !access.tokens.platforms.senders(of: device.platform).isEmpty
+            || deviceReports.hasListeners(app: device.app)
+    }
+
     private func unregister(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
@@ -291,11 +313,7 @@ struct DevicesService: Sendable {
         let devices: [Device]
         switch (given, token) {
         case (nil, let token?):
-            let found = try await find(app: caller.app, token: token)
-            devices = found.filter { caller.user == nil || $0.user == caller.user }
-            guard found.isEmpty || !devices.isEmpty else {
-                throw Refusal(status: 403, detail: "this device is another user's")
-            }
+            devices = try await owned(token, caller)
         case (_, nil) where given != nil || caller.user != nil:
             devices = try await registry.devices(
                 app: caller.app, user: try user(given ?? "", caller)
@@ -321,12 +339,25 @@ struct DevicesService: Sendable {
     private func mute(_ device: Device) async throws {
         let others = device.attributes.filter { $0.key != "muted" }
         _ = try await registry.setAttributes(
-            others + [Attribute("muted", "agent")], app: device.app, token: device.token,
-            user: device.user)
+            others + [Attribute("muted", "agent")], of: device)
     }
 
     private func change(_ kind: DeviceChange.Kind, _ device: Device) -> DeviceChange {
         DeviceChange(kind: kind, device: device, timeUnixMs: clock())
+    }
+
+    /// The devices with a token that the caller may change.
+    ///
+    /// Who names another user's phone holds it, and is told so. Addresses can be guessed: whether another user has one is nobody's
+    /// business.
+    func owned(_ token: String, _ caller: DeviceCaller) async throws -> [Device] {
+        let found = try await find(app: caller.app, token: token)
+        guard let user = caller.user else { return found }
+        let own = found.filter { $0.user == user }
+        guard !own.isEmpty || found.allSatisfy(access.tokens.isAddress) else {
+            throw Refusal(status: 403, detail: "this device is another user's")
+        }
+        return own
     }
 
     func find(app: String, token: String) async throws -> [Device] {

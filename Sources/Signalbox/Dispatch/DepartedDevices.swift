@@ -33,8 +33,7 @@ enum DepartedDevices {
             // A provider may have given the same registration another token.
             let isThere = own.contains { known in
                 known.device.token == device.token
-                    || known.device.registeredUnixMs == device.registeredUnixMs
-                        && known.device.platform == device.platform
+                    || known.device.registration == device.registration
             }
             if !isThere { out.insert(delivery.id) }
         }

@@ -35,7 +35,8 @@ final class DeviceReports: Sendable {
     func report(_ delivery: Delivery, _ outcome: Outcome) {
         let device = delivery.device
         let news = TokenNews.dead(
-            app: device.app, token: device.token, sinceUnixMs: outcome.goneSinceUnixMs)
+            app: device.app, token: device.token, among: platforms(of: device),
+            sinceUnixMs: outcome.goneSinceUnixMs)
         learn(news) { result, gone in
             self.metrics.deadTokens[delivery.source, "\(result)"].add()
             if result == .kept { self.tellKept(delivery, outcome) }
@@ -81,7 +82,9 @@ final class DeviceReports: Sendable {
         successor.replaceToken(newToken)
         let newToken = successor.token
         guard DeviceToken.fault(newToken) == nil, newToken != device.token else { return }
-        learn(.moved(app: device.app, token: device.token, newToken: newToken)) { _, moved in
+        let news = TokenNews.moved(
+            app: device.app, token: device.token, among: platforms(of: device), newToken: newToken)
+        learn(news) { _, moved in
             moved.flatMap { old in
                 var new = old
                 new.replaceToken(newToken)
@@ -114,6 +117,14 @@ final class DeviceReports: Sendable {
             } + told(change)
         }
     }
+
+    /// The same text may be a token of other senders.
+    private func platforms(of device: Device) -> Set<String> {
+        live.now.devices.tokens.platforms(of: device)
+    }
+
+    /// Whether a plugin is told of an app's devices.
+    func hasListeners(app: String) -> Bool { !live.now.listeners.names(app: app).isEmpty }
 
     // MARK: Reports
 

@@ -43,9 +43,12 @@ final class EventPipeline: Sendable {
         if !leavesOut, changes.isEmpty, areUnusable(events, done) { return }
         var changes = changes
         let isShared = context.live.now.sharesTokens(source)
+        let tokens = context.live.now.devices.tokens
         for index in changes.indices {
             changes[index].device.spell()
             changes[index].isShared = isShared
+            let device = changes[index].device
+            if !device.platform.isEmpty { changes[index].platforms = tokens.platforms(of: device) }
         }
         let users = UserDevices.named(in: events, changes)
         guard !users.isEmpty else {

@@ -123,12 +123,15 @@ final class ReportRelay: Sendable {
         // No instance has such a name, so its keys are nobody else's.
         let event = Event(
             id: eventID, source: LaneKey(delivery).name, type: "device.\(change.kind)",
-            dedupe: report.isDeduped ? "\(device.app) \(token)" : "outbox \(entry.id)")
+            dedupe: report.isDeduped
+                ? "\(device.app) \(device.platform) \(token)" : "outbox \(entry.id)")
         return StoreEntry.Item(event: event, deliveries: [delivery])
     }
 
     private static func name(_ device: Device) -> String {
-        let text = [device.app, device.user, device.token].map { "\($0.utf8.count):\($0)" }
+        let text = [device.app, device.user, device.platform, device.token].map {
+            "\($0.utf8.count):\($0)"
+        }
         return Hex.encode(Digest.sha256(Array(text.joined().utf8)).prefix(16))
     }
 }

@@ -172,10 +172,15 @@ final class GatewayServices: HostServices {
         app: String, token: String,
         done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
     ) throws(PluginFault) {
+        // Who asks has it from a phone, which may have a name that is somebody's address elsewhere.
+        let tokens = running?.live.now.devices.tokens
         try openStore().find(app: app, token: token) { result in
             done(
-                result.map { $0.first?.deviceWithPresence }
-                    .mapError { PluginFault(.unreachable, $0.message) })
+                result.map { found in
+                    let device = found.first { tokens?.isAddress($0.device) == false }
+                    return (device ?? found.first)?.deviceWithPresence
+                }
+                .mapError { PluginFault(.unreachable, $0.message) })
         }
     }
 

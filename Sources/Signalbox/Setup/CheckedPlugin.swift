@@ -21,11 +21,9 @@ struct CheckedPlugin: Sendable {
     var providerPushes: [String] {
         facts.providerPushes.filter { settings.config?[$0.key] != nil }.flatMap(\.types)
     }
-    /// Its tokens name people, chats or rooms.
-    var hasAddresses: Bool {
-        facts.addresses?.allSatisfy { rule in
-            config.json[rule.key]?.string.map(rule.values.contains) ?? false
-        } ?? false
+    /// Whether a device's token names a person, a chat or an audience.
+    func isAddress(_ device: Device) -> Bool {
+        facts.addresses.contains { $0.covers(device, config: config.json) }
     }
     /// The key that its config lacks to report the dead tokens of its events; nil: it lacks none.
     var missingForReports: String? {

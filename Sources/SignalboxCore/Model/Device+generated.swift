@@ -56,6 +56,13 @@ public struct Device: Sendable, Hashable {
         get { box.fields.attributes }
         set { box = box.with(\.attributes, newValue) }
     }
+    /// Which registration it is, a number that no other one gets; 0: the token came with the event.
+    ///
+    /// No plugin sees it.
+    public var registration: UInt64 {
+        get { box.fields.registration }
+        set { box = box.with(\.registration, newValue) }
+    }
 
     /// Makes one; what is left out is not given.
     public init(
@@ -67,7 +74,8 @@ public struct Device: Sendable, Hashable {
         user: String = "",
         locale: String = "",
         registeredUnixMs: UInt64 = 0,
-        attributes: [Attribute] = []
+        attributes: [Attribute] = [],
+        registration: UInt64 = 0
     ) {
         box = Shared(
             Fields(
@@ -79,7 +87,8 @@ public struct Device: Sendable, Hashable {
                 user: user,
                 locale: locale,
                 registeredUnixMs: registeredUnixMs,
-                attributes: attributes))
+                attributes: attributes,
+                registration: registration))
     }
 
     private struct Fields: Sendable, Hashable {
@@ -92,6 +101,7 @@ public struct Device: Sendable, Hashable {
         var locale: String
         var registeredUnixMs: UInt64
         var attributes: [Attribute]
+        var registration: UInt64
     }
 
     /// The same fields.

@@ -53,20 +53,6 @@ public enum DeviceToken {
         return nil
     }
 
-    /// Platforms whose tokens people know of each other, or write down: an address, a chat, a room.
-    private static let addressed: Set = [
-        "email", "telegram", "slack", "discord", "teams", "matrix", "webhook", "sms",
-    ]
-
-    /// Whether it addresses more than one device, as APNs' channels and FCM's topics do, or somebody by name: a source may, and
-    /// a person may not have the same as their device.
-    public static func isAudience(_ token: String, platform: String) -> Bool {
-        addressed.contains(platform) || token == "all"
-            || ["topic:", "condition:", "channel:", "tag:", "named_user:", "@", "-", "#"].contains {
-                token.hasPrefix($0)
-            }
-    }
-
     /// Without an early exit, so that many bytes are checked in one step.
     private static func isLowerHex(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var bad: UInt8 = 0

@@ -98,6 +98,8 @@ public struct DeviceChange: Sendable {
     public var subject: String
     /// A registration that leaves the token to the other users that have it, too.
     public var isShared = false
+    /// Among which platforms the token is looked for; empty: the device's own, or all if it names none.
+    public var platforms: Set<String> = []
 
     /// Makes a change.
     public init(
@@ -109,5 +111,11 @@ public struct DeviceChange: Sendable {
         self.device = device
         self.timeUnixMs = timeUnixMs
         self.reason = reason
+    }
+
+    /// Whether a device with the token of this change may be meant.
+    public func covers(platform: String) -> Bool {
+        platforms.isEmpty
+            ? device.platform.isEmpty || device.platform == platform : platforms.contains(platform)
     }
 }

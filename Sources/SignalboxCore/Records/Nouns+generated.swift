@@ -12,6 +12,7 @@ extension Device: RecordValue {
         out.put(6, locale)
         out.put(7, registeredUnixMs)
         out.put(8, attributes)
+        out.put(31, registration)
     }
 
     /// Takes them.
@@ -25,7 +26,8 @@ extension Device: RecordValue {
             user: try record.text(5),
             locale: try record.text(6),
             registeredUnixMs: record.number(7),
-            attributes: try record.list(8))
+            attributes: try record.list(8),
+            registration: record.number(31))
     }
 }
 

@@ -24,6 +24,8 @@ public enum Invalidation: Sendable, Equatable {
 
 /// The devices that a gateway knows, by user.
 ///
+/// An entry is a token of a user on a platform of an app: the same text may be a token of several senders.
+///
 /// Calls that change devices take the reports that the change causes, and write them to the outbox in the same
 /// transaction. If the reports exceed the limit of waiting deliveries, the change fails and has no effect.
 /// Only a provider's news about a token is always accepted: its delivery has left the queue and made room.
@@ -31,11 +33,13 @@ public protocol DeviceRegistry: Sendable {
     /// Registers a device. A user keeps the newest `DeviceRules.tokensMax` tokens of one kind, and the newest
     /// `devicesMax` of all; returns how many were removed.
     ///
-    /// With `isUnique`, registering a token removes it from every other user of the app.
+    /// The same token on one of `platforms` is the same phone: what the user has there is replaced and, with `isUnique`,
+    /// removed from every other user of the app.
     func register(
-        _ device: Device, isUnique: Bool, reports: [DeviceReport]
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, reports: [DeviceReport]
     ) async throws -> Int
-    /// Removes these devices, unless the token no longer belongs to that user. Returns how many were removed.
+    /// Removes these devices, unless the token no longer belongs to that user. Returns how many were removed. One without a
+    /// platform stands for all of the user's that have the token.
     func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int
     /// Applies changes in order; a change without a token means all devices of the user.
     ///
@@ -43,13 +47,11 @@ public protocol DeviceRegistry: Sendable {
     func change(
         _ changes: [DeviceChange], reports: [DeviceReport],
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
-    /// Replaces the attributes of a user's device. Returns how many devices changed.
-    func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String
-    ) async throws -> Int
+    /// Replaces the attributes of a user's device, found by app, platform, token and user. Returns how many devices changed.
+    func setAttributes(_ attributes: [Attribute], of device: Device) async throws -> Int
     /// The devices of a user in an app, newest first.
     func devices(app: String, user: String) async throws -> [RegisteredDevice]
-    /// The devices with a token, newest first, one per user who has it. An empty app stands for any app;
+    /// The devices with a token, newest first: one per platform and user who has it. An empty app stands for any app;
     /// the token may be in another spelling.
     func find(
         app: String, token: String,
@@ -76,20 +78,30 @@ public protocol DeviceRegistry: Sendable {
 }
 
 extension DeviceRegistry {
-    /// Registers a device without a report.
-    public func register(_ device: Device, isUnique: Bool) async throws -> Int {
-        try await register(device, isUnique: isUnique, reports: [])
+    /// Registers a device whose sender serves no other platform.
+    public func register(
+        _ device: Device, isUnique: Bool, reports: [DeviceReport] = []
+    ) async throws -> Int {
+        try await register(device, isUnique: isUnique, among: [device.platform], reports: reports)
     }
 }
 
-/// A provider's news about a token; an empty app stands for any app.
+/// A provider's news about a token on the platforms that its sender serves; an empty app stands for any app, no platform for
+/// all.
 public enum TokenNews: Sendable {
     /// No news; only reports are written.
     case nothing
     /// The token is dead since this time, in Unix milliseconds; 0 if unknown.
-    case dead(app: String, token: String, sinceUnixMs: UInt64)
+    case dead(app: String, token: String, among: Set<String> = [], sinceUnixMs: UInt64)
     /// Another token replaces it.
-    case moved(app: String, token: String, newToken: String)
+    case moved(app: String, token: String, among: Set<String> = [], newToken: String)
+}
+
+extension [RegisteredDevice] {
+    /// The devices on some platforms; no platform stands for all.
+    public func among(_ platforms: Set<String>) -> [Device] {
+        lazy.map(\.device).filter { platforms.isEmpty || platforms.contains($0.platform) }
+    }
 }
 
 extension RegisteredDevice {

@@ -72,10 +72,15 @@ public struct UserDevices: Sendable {
         guard let key = Self.key(change) else { return [change] }
         let token = change.device.token
         return (known[key] ?? []).map(\.device)
-            .filter { token.isEmpty || DeviceToken.isSame($0.token, named: token) }
+            .filter {
+                token.isEmpty
+                    || change.covers(platform: $0.platform)
+                        && DeviceToken.isSame($0.token, named: token)
+            }
             .map { device in
                 var out = change
                 out.device = device
+                out.platforms = []
                 return out
             }
     }

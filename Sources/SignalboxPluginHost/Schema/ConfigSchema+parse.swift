@@ -26,10 +26,10 @@ extension ConfigSchema {
         guard root.type == .object else {
             throw SchemaFault(message: "the schema's type must be object")
         }
-        return ConfigSchema(root: root, facts: facts(json))
+        return ConfigSchema(root: root, facts: try facts(json))
     }
 
-    private static func facts(_ json: JSONValue) -> PluginFacts {
+    private static func facts(_ json: JSONValue) throws(SchemaFault) -> PluginFacts {
         var facts = PluginFacts()
         if case .object(let members) = json["providerPushes"] {
             facts.providerPushes = members.map { ($0.key, texts($0.value)) }
@@ -37,14 +37,50 @@ extension ConfigSchema {
         if case .object(let members) = json["emits"] {
             facts.emits = members.map { ($0.key, texts($0.value)) }
         }
-        if case .object(let members) = json["addresses"] {
-            facts.addresses = members.map { ($0.key, texts($0.value)) }
+        switch json["addresses"] {
+        case nil: break
+        case .array(let rules):
+            for rule in rules { facts.addresses.append(try addressRule(rule)) }
+        case let rule?: facts.addresses = [try addressRule(rule)]
         }
         facts.reportsWith = json["reportsWith"]?.string
         facts.sharesTokens = json["sharesTokens"] == .bool(true)
         facts.family = json["family"]?.string
         facts.payloadLimits = elements(json["payloadLimits"]).compactMap { PayloadBound($0) }
         return facts
+    }
+
+    /// A rule that were misread would let users register what is not theirs.
+    private static func addressRule(_ json: JSONValue) throws(SchemaFault) -> AddressRule {
+        var rule = AddressRule()
+        guard case .object(let members) = json else {
+            throw SchemaFault(message: "addresses must be an object, or a list of objects")
+        }
+        for member in members {
+            switch (member.key, member.value) {
+            case ("config", .object(let entries)):
+                rule.config = entries.map { ($0.key, texts($0.value)) }
+            case ("attributes", .object(let entries)):
+                rule.attributes = entries.map { ($0.key, texts($0.value)) }
+            case ("token", .string(let text)): rule.token = try pattern(text, "addresses")
+            default:
+                throw SchemaFault(
+                    message:
+                        "\"\(member.key)\" of addresses must be config or attributes, an object "
+                        + "of lists, or token, a pattern")
+            }
+        }
+        return rule
+    }
+
+    private static func pattern(_ text: String, _ place: String) throws(SchemaFault) -> Pattern {
+        do throws(Pattern.Fault) {
+            return try Pattern(text)
+        } catch {
+            throw SchemaFault(
+                message: "\(place): pattern is not an expression that can be used: \(error.message)"
+            )
+        }
     }
 
     private static func node(_ json: JSONValue, at path: String) throws(SchemaFault) -> Node {

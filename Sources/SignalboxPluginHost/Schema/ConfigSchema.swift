@@ -70,9 +70,8 @@ public struct PluginFacts: Sendable {
     public internal(set) var emits: [(type: String, fields: [String])]?
     /// The family of `overrides` that is merged into its payloads; nil: it does not say.
     public internal(set) var family: String?
-    /// Its tokens name people, chats or rooms, and no installed apps, if the config has one of the values under each key; nil:
-    /// they do not.
-    public internal(set) var addresses: [(key: String, values: [String])]?
+    /// Which of its tokens name people, chats, rooms or audiences, and no installed app.
+    public internal(set) var addresses: [AddressRule] = []
     /// The key of the config without which dead tokens of its events are reported to nobody; nil: there is none.
     public internal(set) var reportsWith: String?
     /// A device that it registers stays with its other users, too.
@@ -91,6 +90,26 @@ public struct PluginFacts: Sendable {
             if zip(names, path).allSatisfy(==) { return true }
         }
         return !isListed && fields.contains("*")
+    }
+}
+
+/// Tokens that are no device's secret: an address, a chat, a topic. Whoever says all that is given here is meant.
+public struct AddressRule: Sendable {
+    /// The config has one of the values under each key.
+    var config: [(key: String, values: [String])] = []
+    /// The device has one of the values as each attribute.
+    var attributes: [(key: String, values: [String])] = []
+    /// A part of the token matches; nil: any token.
+    var token: Pattern?
+
+    /// Whether a device's token is meant.
+    public func covers(_ device: Device, config: JSONValue) -> Bool {
+        self.config.allSatisfy { key, values in
+            config[key]?.string.map(values.contains) ?? false
+        }
+            && attributes.allSatisfy { key, values in
+                device.attributes.contains { $0.key == key && values.contains($0.value) }
+            } && token?.matches(device.token) ?? true
     }
 }
 

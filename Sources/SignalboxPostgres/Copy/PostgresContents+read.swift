@@ -72,7 +72,8 @@ extension PostgresContents {
               (SELECT value FROM signalbox.meta WHERE name = 'seed_1'),
               (SELECT last_value + CASE WHEN is_called THEN \(IDRange.count) ELSE 0 END - 1
                 FROM signalbox.id_range),
-              (SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM signalbox.outbox_id_seq)
+              (SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM signalbox.outbox_id_seq),
+              (SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM signalbox.device_number)
             """)
         let next = try run(OutcomeTables.next.sql)
         var page = StorePage(after: "")
@@ -82,7 +83,8 @@ extension PostgresContents {
                     seed: (seed(rows, 0), seed(rows, 1)),
                     lastID: UInt64(clamping: rows.number(0, 2)),
                     lastReport: UInt64(clamping: rows.number(0, 3)),
-                    nextOutcome: UInt64(clamping: next.number(0, 0))))
+                    nextOutcome: UInt64(clamping: next.number(0, 0)),
+                    lastRegistration: UInt64(clamping: rows.number(0, 4))))
         ]
         return page
     }
@@ -92,7 +94,8 @@ extension PostgresContents {
             """
             platform, provider, token, source_token, user_id, locale, registered, attributes, app,
             online, number
-            """, from: "device", key: [("app", "text"), ("token", "text"), ("user_id", "text")],
+            """, from: "device",
+            key: [("app", "text"), ("token", "text"), ("platform", "text"), ("user_id", "text")],
             after: after)
         return page(rows, after: after) { row in
             func text(_ column: Int) -> String { rows.text(row, column) }

@@ -138,6 +138,7 @@ extension PostgresContents {
         }
         advance("id_range", past: numbers.lastID)
         advance("outbox_id_seq", past: numbers.lastReport)
+        advance("device_number", past: numbers.lastRegistration)
         // The newest row says which number is next; nobody reads this one.
         link.send(Statement("", "DELETE FROM signalbox.outcome"))
         guard numbers.nextOutcome > 1 else { return }
@@ -288,14 +289,5 @@ extension DeviceTables {
                 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
                   $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[])
                 """), values)
-        var last = Parameters()
-        last.add(devices.reduce(0) { max($0, $1.number) })
-        link.send(
-            Statement(
-                "",
-                """
-                SELECT setval('signalbox.device_number',
-                  greatest((SELECT last_value FROM signalbox.device_number), $1::bigint))
-                """), last)
     }
 }

@@ -13,6 +13,7 @@ enum SchemaSteps {
         SchemaStep(sql: first), SchemaStep(sql: second, needsRest: true), SchemaStep(sql: fleet),
         SchemaStep(sql: configurations), SchemaStep(sql: history), SchemaStep(sql: deadAge),
         SchemaStep(sql: stale),
+        SchemaStep(sql: devicePlatform, needsRest: true),
     ]
 
     /// A gateway works with tables that have later steps, as long as they are of the same major version.
@@ -137,6 +138,12 @@ enum SchemaSteps {
                 """
             }
     }
+
+    /// The same text may be a token of several senders.
+    private static let devicePlatform = [
+        "ALTER TABLE signalbox.device DROP CONSTRAINT device_pkey",
+        "ALTER TABLE signalbox.device ADD PRIMARY KEY (app, token, platform, user_id)",
+    ]
 
     private static let first = [
         // A range of ids is the number that the sequence gives and the 262,143 after it.

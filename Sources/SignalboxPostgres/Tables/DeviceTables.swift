@@ -11,24 +11,29 @@ enum DeviceTables {
             name,
             """
             WITH gone AS (DELETE FROM signalbox.device d WHERE \(condition)
-                RETURNING d.app, d.token, d.user_id),
+                RETURNING d.app, d.user_id, d.number),
               ended AS (DELETE FROM signalbox.badge b
                 USING (SELECT DISTINCT app, user_id FROM gone) g
                 WHERE b.app = g.app AND b.user_id = g.user_id AND NOT EXISTS (
                   SELECT 1 FROM signalbox.device d WHERE d.app = g.app AND d.user_id = g.user_id
-                    AND NOT EXISTS (SELECT 1 FROM gone x WHERE x.app = d.app AND x.token = d.token
-                      AND x.user_id = d.user_id)))
+                    AND NOT EXISTS (SELECT 1 FROM gone x WHERE x.number = d.number)))
             SELECT count(*) FROM gone
             """)
     }
 
+    /// The same phone's entries under other names: the user's own and, if it is unique, those of other users.
     private static let removeOthers = remove(
-        "remove_others", "d.app = $1::text AND d.token = $2::text AND d.user_id <> $3::text")
+        "remove_others",
+        """
+        d.app = $1::text AND d.token = $2::text AND d.platform = ANY ($4::text[])
+        AND (d.user_id <> $3::text AND $5::bigint = 1 OR d.user_id = $3::text AND d.platform <> $6::text)
+        """)
     private static let removeOne = remove(
         "remove_one",
-        "d.app = $1::text AND d.token IN ($2::text, $3::text) AND d.user_id = $4::text")
-    private static let removeToken = remove(
-        "remove_token", "d.app = $1::text AND d.token IN ($2::text, $3::text)")
+        """
+        d.app = $1::text AND d.token IN ($2::text, $3::text) AND d.user_id = $4::text
+        AND ($5::text = '' OR d.platform = $5::text)
+        """)
     private static let removeUser = remove(
         "remove_user", "d.app = $1::text AND d.user_id = $2::text")
     private static let removeOldest = remove(
@@ -50,10 +55,9 @@ enum DeviceTables {
           source_token, locale, registered, online, attributes)
         VALUES ($1::text, $2::text, $3::text, nextval('signalbox.device_number'), $4::text, $5::text,
           $6::text, $7::text, $8::text, $9::bigint, 0, $10::text)
-        ON CONFLICT (app, token, user_id) DO UPDATE SET number = excluded.number,
-          kind = excluded.kind, platform = excluded.platform, provider = excluded.provider,
-          source_token = excluded.source_token, locale = excluded.locale,
-          registered = excluded.registered, online = 0, attributes = excluded.attributes
+        ON CONFLICT (app, token, platform, user_id) DO UPDATE SET number = excluded.number,
+          kind = excluded.kind, provider = excluded.provider, source_token = excluded.source_token,
+          locale = excluded.locale, registered = excluded.registered, online = 0, attributes = excluded.attributes
         """)
 
     private static func texts(_ values: String...) -> Parameters {
@@ -63,27 +67,41 @@ enum DeviceTables {
     }
 
     static func register(
-        _ device: Device, isUnique: Bool, nowUnixMs: Int64, _ transaction: Transaction
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, nowUnixMs: Int64,
+        _ transaction: Transaction
     ) throws(TransactionFault) -> Int {
         let kind = device.provider.isEmpty ? device.platform : device.provider
-        if isUnique {
-            transaction.send(removeOthers, texts(device.app, device.token, device.user))
-        }
         var values = texts(
             device.app, device.token, device.user, kind, device.platform, device.provider,
             device.sourceToken, device.locale)
         values.add(nowUnixMs)
         values.add(device.attributes.isEmpty ? "" : device.attributes.jsonText)
         transaction.send(put, values)
+        // After it: the user has a device all the time, and so keeps the badge.
+        var others = texts(device.app, device.token, device.user)
+        others.add(platforms.sorted())
+        others.add(Int64(isUnique ? 1 : 0))
+        others.add(device.platform)
+        transaction.send(removeOthers, others)
         return Int(
             try transaction.run(removeOldest, texts(device.app, device.user, kind)).number(0, 0))
     }
 
+    /// One without a platform stands for all of the user's with the token.
     static func unregister(
-        app: String, token: String, user: String, _ transaction: Transaction
+        _ device: Device, _ transaction: Transaction
     ) throws(TransactionFault) -> Int {
-        let values = texts(app, token, DeviceToken.hexadecimal(token), user)
+        let values = texts(
+            device.app, device.token, DeviceToken.hexadecimal(device.token), device.user,
+            device.platform)
         return Int(try transaction.run(removeOne, values).number(0, 0))
+    }
+
+    private static func known(
+        _ app: String, _ token: String, _ transaction: Transaction
+    ) throws(TransactionFault) -> [RegisteredDevice] {
+        let rows = try transaction.run(find, findParameters(app: app, token: token))
+        return devices(rows, from: 0, nowUnixMs: 0)
     }
 
     /// Applies a change; without a token it means all of the user's devices.
@@ -93,32 +111,35 @@ enum DeviceTables {
         let device = change.device
         switch change.kind {
         case .registered:
-            _ = try register(device, isUnique: !change.isShared, nowUnixMs: nowUnixMs, transaction)
+            _ = try register(
+                device, isUnique: !change.isShared,
+                among: change.platforms.union([device.platform]),
+                nowUnixMs: nowUnixMs, transaction)
         case .unregistered where device.token.isEmpty:
             _ = try transaction.run(removeUser, texts(device.app, device.user))
-        case .unregistered where device.user.isEmpty:
-            _ = try transaction.run(
-                removeToken,
-                texts(device.app, device.token, DeviceToken.hexadecimal(device.token)))
         // Another user may have it by now.
         case .unregistered:
-            _ = try unregister(
-                app: device.app, token: device.token, user: device.user, transaction)
+            for known in try known(device.app, device.token, transaction)
+            where change.covers(platform: known.device.platform)
+                && (device.user.isEmpty || known.device.user == device.user)
+            {
+                _ = try unregister(known.device, transaction)
+            }
         case .invalid, .proven, .unproven: break
         }
     }
 
     static func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String,
-        _ transaction: Transaction
+        _ attributes: [Attribute], of device: Device, _ transaction: Transaction
     ) throws(TransactionFault) -> Int {
         try transaction.run(
             Statement(
                 "set_attributes",
                 """
-                UPDATE signalbox.device SET attributes = $4::text
-                WHERE app = $1::text AND token = $2::text AND user_id = $3::text
-                """), texts(app, token, user, attributes.jsonText)
+                UPDATE signalbox.device SET attributes = $5::text
+                WHERE app = $1::text AND token = $2::text AND platform = $3::text AND user_id = $4::text
+                """),
+            texts(device.app, device.token, device.platform, device.user, attributes.jsonText)
         ).changed
     }
 
@@ -144,39 +165,36 @@ enum DeviceTables {
     static func learn(
         _ news: TokenNews, _ transaction: Transaction
     ) throws(TransactionFault) -> (Invalidation, [Device]) {
-        func known(_ app: String, _ token: String) throws(TransactionFault) -> [Device] {
-            let rows = try transaction.run(find, token: app, token)
-            return devices(rows, from: 0, nowUnixMs: 0).map(\.device)
-        }
         switch news {
         case .nothing: return (.unknown, [])
-        case .dead(let app, let token, let since):
-            let all = try known(app, token)
+        case .dead(let app, let token, let platforms, let since):
+            let all = try known(app, token, transaction).among(platforms)
             // It was registered again since, so it is valid.
             let living = Set(all.filter { since > 0 && $0.registeredUnixMs > since }.map(\.app))
             let gone = all.filter { !living.contains($0.app) }
             for device in gone {
-                _ = try unregister(
-                    app: device.app, token: device.token, user: device.user, transaction)
+                _ = try unregister(device, transaction)
             }
             if all.isEmpty { return (.unknown, []) }
             return (gone.count < all.count ? .kept : .removed, gone)
-        case .moved(let app, let old, let new):
-            let (moved, owners) = (try known(app, old), Set(try known(app, new).map(\.app)))
+        case .moved(let app, let old, let platforms, let new):
+            let moved = try known(app, old, transaction).among(platforms)
+            let owners = Set(try known(app, new, transaction).among(platforms).map(\.app))
             for device in moved {
                 // The new token may be registered already.
                 guard !owners.contains(device.app) else {
-                    _ = try unregister(
-                        app: device.app, token: device.token, user: device.user, transaction)
+                    _ = try unregister(device, transaction)
                     continue
                 }
                 transaction.send(
                     Statement(
                         "move_token",
                         """
-                        UPDATE signalbox.device SET token = $4::text, source_token = ''
-                        WHERE app = $1::text AND token = $2::text AND user_id = $3::text
-                        """), texts(device.app, device.token, device.user, new))
+                        UPDATE signalbox.device SET token = $5::text, source_token = ''
+                        WHERE app = $1::text AND token = $2::text AND platform = $3::text
+                          AND user_id = $4::text
+                        """),
+                    texts(device.app, device.token, device.platform, device.user, new))
             }
             return (moved.isEmpty ? .unknown : .removed, moved)
         }
@@ -186,7 +204,7 @@ enum DeviceTables {
 
     private static let columns = """
         d.app, d.user_id, d.token, d.platform, d.provider, d.source_token, d.locale, d.registered,
-        d.online, d.attributes
+        d.online, d.attributes, d.number
         """
 
     static let find = Statement(
@@ -242,15 +260,8 @@ enum DeviceTables {
                 app: text(0), platform: text(3), provider: text(4), token: text(2),
                 sourceToken: text(5), user: text(1), locale: text(6),
                 registeredUnixMs: UInt64(clamping: rows.number(row, column + 7)),
-                attributes: [Attribute](jsonText: text(9))),
+                attributes: [Attribute](jsonText: text(9)),
+                registration: UInt64(clamping: rows.number(row, column + 10))),
             isOnline: rows.number(row, column + 8) > nowUnixMs)
-    }
-}
-
-extension Transaction {
-    fileprivate func run(
-        _ statement: Statement, token app: String, _ token: String
-    ) throws(TransactionFault) -> Rows {
-        try run(statement, DeviceTables.findParameters(app: app, token: token))
     }
 }

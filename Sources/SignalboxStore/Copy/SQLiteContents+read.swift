@@ -59,7 +59,9 @@ extension SQLiteContents {
                 StoredNumbers(
                     seed: try SeenKeys.seed(db), lastID: try QueueTables.lastID(db),
                     lastReport: try number("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"),
-                    nextOutcome: outcomes.next))
+                    nextOutcome: outcomes.next,
+                    lastRegistration: try number(
+                        "SELECT value FROM counter WHERE name = '\(DeviceTables.counter)'")))
         ]
         return page
     }

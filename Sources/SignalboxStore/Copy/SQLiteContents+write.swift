@@ -53,6 +53,7 @@ extension SQLiteContents {
             ("seen_seed_0", Int64(bitPattern: numbers.seed.0)),
             ("seen_seed_1", Int64(bitPattern: numbers.seed.1)),
             (OutcomeTables.counter, Int64(clamping: numbers.nextOutcome)),
+            (DeviceTables.counter, Int64(clamping: numbers.lastRegistration)),
         ]
         for (name, value) in counters {
             try execute(

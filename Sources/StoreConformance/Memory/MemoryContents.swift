@@ -51,7 +51,8 @@ public final class MemoryContents: StoreContents {
                     .numbers(
                         StoredNumbers(
                             seed: state.queue.seed, lastID: state.queue.lastID,
-                            lastReport: state.outbox.lastID, nextOutcome: state.outcomes.next))
+                            lastReport: state.outbox.lastID, nextOutcome: state.outcomes.next,
+                            lastRegistration: state.registry.lastRegistration))
                 ]
             case .devices: state.registry.storedDevices.map { .device($0) }
             case .badges: state.registry.storedBadges.map { .badge($0.user, $0.number) }
@@ -107,6 +108,7 @@ extension MemoryStorage.State {
             queue.lastID = numbers.lastID
             outbox.lastID = numbers.lastReport
             outcomes.restore(next: numbers.nextOutcome)
+            registry.restore(lastRegistration: numbers.lastRegistration)
         case .device(let device): registry.restore(device)
         case .badge(let user, let number): registry.restore(number, of: user)
         case .value(let instance, let key, let bytes, let until):

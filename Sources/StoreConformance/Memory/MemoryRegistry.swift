@@ -5,13 +5,12 @@ struct MemoryRegistry: Sendable {
     private struct Entry: Sendable {
         var device: Device
         var onlineUntilUnixMs: UInt64 = 0
-        /// Grows with each registration, to order those within one millisecond.
-        var number: UInt64
     }
 
     private var users: [UserKey: [Entry]] = [:]
     private var badges: [UserKey: Int32] = [:]
-    private var lastNumber: UInt64 = 0
+    /// The newest registration.
+    private(set) var lastRegistration: UInt64 = 0
 
     private func key(_ device: Device) -> UserKey { UserKey(app: device.app, user: device.user) }
 
@@ -19,28 +18,38 @@ struct MemoryRegistry: Sendable {
         device.provider.isEmpty ? device.platform : device.provider
     }
 
-    mutating func register(_ device: Device, isUnique: Bool, nowUnixMs: UInt64) -> Int {
+    mutating func register(
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, nowUnixMs: UInt64
+    ) -> Int {
         if isUnique {
-            for other in find(app: device.app, token: device.token, nowUnixMs: 0)
-            where other.device.user != device.user && other.device.token == device.token {
-                remove { $0 == other.device }
+            remove {
+                $0.app == device.app && $0.token == device.token && $0.user != device.user
+                    && platforms.contains($0.platform)
             }
         }
-        lastNumber += 1
+        lastRegistration += 1
         var own = device
         own.registeredUnixMs = nowUnixMs
+        own.registration = lastRegistration
         let kind = Self.kind(device)
-        var entries = (users[key(device)] ?? []).filter { $0.device.token != device.token }
-        entries.append(Entry(device: own, number: lastNumber))
-        entries.sort {
-            ($0.device.registeredUnixMs, $0.number) > ($1.device.registeredUnixMs, $1.number)
+        var entries = (users[key(device)] ?? []).filter {
+            $0.device.token != device.token
+                || !platforms.contains($0.device.platform)
+                    && $0.device.platform != device.platform
         }
+        entries.append(Entry(device: own))
+        entries.sort(by: Self.isNewer)
         let same = entries.filter { Self.kind($0.device) == kind }
         let gone = Set(
             (same.dropFirst(DeviceRules.tokensMax) + entries.dropFirst(DeviceRules.devicesMax)).map(
-                \.number))
-        users[key(device)] = entries.filter { !gone.contains($0.number) }
+                \.device.registration))
+        users[key(device)] = entries.filter { !gone.contains($0.device.registration) }
         return gone.count
+    }
+
+    private static func isNewer(_ a: Entry, _ b: Entry) -> Bool {
+        (a.device.registeredUnixMs, a.device.registration)
+            > (b.device.registeredUnixMs, b.device.registration)
     }
 
     @discardableResult
@@ -58,6 +67,7 @@ struct MemoryRegistry: Sendable {
     mutating func unregister(_ device: Device) -> Int {
         remove {
             $0.app == device.app && $0.user == device.user
+                && (device.platform.isEmpty || $0.platform == device.platform)
                 && DeviceToken.isSame($0.token, named: device.token)
         }
     }
@@ -76,12 +86,10 @@ struct MemoryRegistry: Sendable {
         return count
     }
 
-    mutating func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String
-    ) -> Int {
-        change(UserKey(app: app, user: user), where: { $0.token == token }) {
-            $0.device.attributes = attributes
-        }
+    mutating func setAttributes(_ attributes: [Attribute], of device: Device) -> Int {
+        change(
+            key(device), where: { $0.token == device.token && $0.platform == device.platform }
+        ) { $0.device.attributes = attributes }
     }
 
     mutating func setPresence(_ user: UserKey, token: String?, untilUnixMs: UInt64) -> Int {
@@ -110,20 +118,26 @@ struct MemoryRegistry: Sendable {
     }
 
     private static func newestFirst(_ entries: [Entry], _ now: UInt64) -> [RegisteredDevice] {
-        entries.sorted {
-            ($0.device.registeredUnixMs, $0.number) > ($1.device.registeredUnixMs, $1.number)
-        }.map { RegisteredDevice(device: $0.device, isOnline: $0.onlineUntilUnixMs > now) }
+        entries.sorted(by: isNewer).map {
+            RegisteredDevice(device: $0.device, isOnline: $0.onlineUntilUnixMs > now)
+        }
     }
 
     /// Applies a change; one without a token means all of the user's devices.
     mutating func apply(_ change: DeviceChange, nowUnixMs: UInt64) {
         let device = change.device
         switch change.kind {
-        case .registered: _ = register(device, isUnique: !change.isShared, nowUnixMs: nowUnixMs)
+        case .registered:
+            _ = register(
+                device, isUnique: !change.isShared,
+                among: change.platforms.union([device.platform]),
+                nowUnixMs: nowUnixMs)
         case .unregistered:
             remove {
                 $0.app == device.app && (device.user.isEmpty || $0.user == device.user)
-                    && (device.token.isEmpty || DeviceToken.isSame($0.token, named: device.token))
+                    && (device.token.isEmpty
+                        || change.covers(platform: $0.platform)
+                            && DeviceToken.isSame($0.token, named: device.token))
             }
         case .invalid, .proven, .unproven: break
         }
@@ -133,17 +147,18 @@ struct MemoryRegistry: Sendable {
     mutating func learn(_ news: TokenNews) -> (Invalidation, [Device]) {
         switch news {
         case .nothing: return (.unknown, [])
-        case .dead(let app, let token, let since):
-            let known = find(app: app, token: token, nowUnixMs: 0).map(\.device)
+        case .dead(let app, let token, let platforms, let since):
+            let known = find(app: app, token: token, nowUnixMs: 0).among(platforms)
             let living = Set(
                 known.filter { since > 0 && $0.registeredUnixMs > since }.map(\.app))
             let gone = known.filter { !living.contains($0.app) }
             remove { gone.contains($0) }
             if known.isEmpty { return (.unknown, []) }
             return (gone.count < known.count ? .kept : .removed, gone)
-        case .moved(let app, let old, let new):
-            let moved = find(app: app, token: old, nowUnixMs: 0).map(\.device)
-            let owners = Set(find(app: app, token: new, nowUnixMs: 0).map(\.device.app))
+        case .moved(let app, let old, let platforms, let new):
+            let moved = find(app: app, token: old, nowUnixMs: 0).among(platforms)
+            let owners = Set(
+                find(app: app, token: new, nowUnixMs: 0).among(platforms).map(\.app))
             for device in moved {
                 guard !owners.contains(device.app) else {
                     remove { $0 == device }
@@ -168,9 +183,10 @@ struct MemoryRegistry: Sendable {
 
     /// All devices, in the order of their registration.
     var storedDevices: [StoredDevice] {
-        users.values.joined().sorted { $0.number < $1.number }.map {
+        users.values.joined().sorted { $0.device.registration < $1.device.registration }.map {
             StoredDevice(
-                $0.device, onlineUntilUnixMs: $0.onlineUntilUnixMs, number: $0.number)
+                $0.device, onlineUntilUnixMs: $0.onlineUntilUnixMs,
+                number: $0.device.registration)
         }
     }
 
@@ -180,12 +196,11 @@ struct MemoryRegistry: Sendable {
     }
 
     mutating func restore(_ stored: StoredDevice) {
-        lastNumber = max(lastNumber, stored.number)
         users[key(stored.device), default: []].append(
-            Entry(
-                device: stored.device, onlineUntilUnixMs: stored.onlineUntilUnixMs,
-                number: stored.number))
+            Entry(device: stored.device, onlineUntilUnixMs: stored.onlineUntilUnixMs))
     }
+
+    mutating func restore(lastRegistration number: UInt64) { lastRegistration = number }
 
     mutating func restore(_ number: Int32, of user: UserKey) { badges[user] = number }
 }

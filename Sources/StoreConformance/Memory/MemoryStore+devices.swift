@@ -4,12 +4,13 @@ internal import Synchronization
 extension MemoryStore: DeviceRegistry {
     /// Registers a device.
     public func register(
-        _ device: Device, isUnique: Bool, reports: [DeviceReport]
+        _ device: Device, isUnique: Bool, among platforms: Set<String>, reports: [DeviceReport]
     ) async throws -> Int {
         let count = try perform { state, now throws(StoreFailure) in
             try requirePlace(for: reports, state)
             state.outbox.write(reports)
-            return state.registry.register(device, isUnique: isUnique, nowUnixMs: now)
+            return state.registry.register(
+                device, isUnique: isUnique, among: platforms, nowUnixMs: now)
         }.get()
         tell(reports)
         return count
@@ -55,11 +56,9 @@ extension MemoryStore: DeviceRegistry {
     }
 
     /// Replaces the attributes of a user's device.
-    public func setAttributes(
-        _ attributes: [Attribute], app: String, token: String, user: String
-    ) async throws -> Int {
+    public func setAttributes(_ attributes: [Attribute], of device: Device) async throws -> Int {
         try perform { state, _ in
-            state.registry.setAttributes(attributes, app: app, token: token, user: user)
+            state.registry.setAttributes(attributes, of: device)
         }.get()
     }
 

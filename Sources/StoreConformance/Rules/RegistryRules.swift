@@ -24,6 +24,72 @@ extension StoreConformance {
             try probe.equal(try await store.find("", "t"), [])
             await store.store.close()
         },
+        StoreRule("the same text is another token on a platform of another sender") { probe in
+            let store = try await probe.open()
+            func named(_ platform: String, _ user: String, among: Set<String> = []) async throws {
+                _ = try await store.store.register(
+                    Device(app: "a", platform: platform, token: "t", user: user), isUnique: true,
+                    among: among.union([platform]), reports: [])
+            }
+            func found() async throws -> [String] {
+                try await store.find("a", "t").map {
+                    "\($0.device.platform) \($0.device.user)"
+                }.sorted()
+            }
+            try await named("mail", "u")
+            try await named("phone", "v")
+            try probe.equal(try await found(), ["mail u", "phone v"])
+            // Other names of the same sender are the same phone, for its user and for others.
+            try await named("phone-2", "v", among: ["phone"])
+            try probe.equal(try await found(), ["mail u", "phone-2 v"])
+            try await named("phone", "w", among: ["phone-2"])
+            try probe.equal(try await found(), ["mail u", "phone w"])
+            for platforms: Set<String> in [["phone-2"], ["phone"]] {
+                try await store.result {
+                    store.store.learn(
+                        .moved(app: "a", token: "t", among: platforms, newToken: "n"),
+                        reports: { _, _ in [] }, done: $0)
+                }
+            }
+            try probe.equal(try await found(), ["mail u"])
+            try probe.equal(try await store.find("a", "n").map(\.device.user), ["w"])
+            try await named("phone", "v")
+            try await store.result {
+                store.store.learn(
+                    .dead(app: "a", token: "t", among: ["phone"], sinceUnixMs: 0),
+                    reports: { _, _ in [] }, done: $0)
+            }
+            try probe.equal(try await found(), ["mail u"])
+            var logout = DeviceChange(
+                kind: .unregistered, device: Device(app: "a", platform: "phone", token: "t"))
+            for platform in ["phone", "mail"] {
+                logout.platforms = [platform]
+                try await store.result { store.store.change([logout], reports: [], done: $0) }
+                try probe.equal(try await found(), platform == "mail" ? [] : ["mail u"])
+            }
+            await store.store.close()
+        },
+        StoreRule("no registration has the number of another one") { probe in
+            var store = try await probe.open()
+            var numbers: [UInt64] = []
+            for round in 0..<3 {
+                for token in ["1", "2", "1"] {
+                    _ = try await store.store.register(device(token, "u"), isUnique: true)
+                    let known = try await store.find("a", token).first
+                    numbers.append(known?.device.registration ?? 0)
+                }
+                // The newest is gone, and its number is not given to the next one.
+                for token in ["1", "2"] {
+                    _ = try await store.store.unregister([device(token, "u")], reports: [])
+                }
+                guard round == 1, probe.engine.has(.durable) else { continue }
+                await store.store.close()
+                store = try await probe.open()
+            }
+            try probe.equal(numbers, Set(numbers).sorted())
+            try probe.expect(numbers.first ?? 0 > 0, "a registration without a number")
+            await store.store.close()
+        },
         StoreRule("the newest tokens of a kind stay") { probe in
             let store = try await probe.open()
             let most = DeviceRules.tokensMax
@@ -76,7 +142,7 @@ extension StoreConformance {
                 app: "a", user: "u", token: nil, onlineForMs: 4_000)
             try probe.equal(count, 1)
             let muted = [Attribute("muted", "agent")]
-            _ = try await store.store.setAttributes(muted, app: "a", token: "t", user: "u")
+            _ = try await store.store.setAttributes(muted, of: device("t", "u"))
             try probe.equal(try await store.find("a", "t").map(\.isOnline), [true])
             await probe.advance(ms: 4_000)
             let found = try await store.find("a", "t")

@@ -62,19 +62,26 @@ public struct StoredNumbers: Sendable, Equatable {
     public var lastReport: UInt64
     /// The number of the next outcome.
     public var nextOutcome: UInt64
+    /// No registration had a higher number.
+    public var lastRegistration: UInt64
 
     /// Makes numbers.
-    public init(seed: (UInt64, UInt64), lastID: UInt64, lastReport: UInt64, nextOutcome: UInt64) {
+    public init(
+        seed: (UInt64, UInt64), lastID: UInt64, lastReport: UInt64, nextOutcome: UInt64,
+        lastRegistration: UInt64 = 0
+    ) {
         self.seed = seed
         self.lastID = lastID
         self.lastReport = lastReport
         self.nextOutcome = nextOutcome
+        self.lastRegistration = lastRegistration
     }
 
     /// Whether all are equal.
     public static func == (a: StoredNumbers, b: StoredNumbers) -> Bool {
         a.seed == b.seed
-            && (a.lastID, a.lastReport, a.nextOutcome) == (b.lastID, b.lastReport, b.nextOutcome)
+            && (a.lastID, a.lastReport, a.nextOutcome, a.lastRegistration)
+                == (b.lastID, b.lastReport, b.nextOutcome, b.lastRegistration)
     }
 }
 
@@ -84,14 +91,14 @@ public struct StoredDevice: Sendable, Hashable {
     public var device: Device
     /// Until when its app is in front of its user; 0: it is not.
     public var onlineUntilUnixMs: UInt64
-    /// Orders registrations within one millisecond.
-    public var number: UInt64
+    /// Which registration it is.
+    public var number: UInt64 { device.registration }
 
     /// Makes a device.
     public init(_ device: Device, onlineUntilUnixMs: UInt64, number: UInt64) {
         self.device = device
+        self.device.registration = number
         self.onlineUntilUnixMs = onlineUntilUnixMs
-        self.number = number
     }
 }
 
