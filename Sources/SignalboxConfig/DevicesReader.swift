@@ -42,8 +42,8 @@ public struct DeviceUsers: Sendable {
     public var app: String
     /// The `iss` that a token must have.
     public var issuer: String
-    /// The `aud` that a token must have; empty for any.
-    public var audience: String
+    /// The `aud` that a token must have; nil for any, which the file says in so many words.
+    public var audience: String?
     /// Public keys as PEM or JWKS; if empty, they come from `keysURL`.
     public var keys: String
     /// The URL of a JWKS document.
@@ -109,6 +109,14 @@ enum DevicesReader {
         let name = map.text("name", required: true)
         let app = map.text("app", required: true)
         let issuer = map.text("issuer", required: true)
+        let audience = map.text("audience")?.text ?? ""
+        if audience.isEmpty {
+            map.report(
+                "missing-key", at: nil,
+                "audience is required: the aud of tokens that the issuer makes for this app, such as its "
+                    + "client id; without it a token for any other client would do (any: accept those, too)"
+            )
+        }
         let (keys, url) = (map.text("keys"), map.text("jwks_url"))
         if (keys == nil) == (url == nil) {
             map.report(
@@ -129,7 +137,7 @@ enum DevicesReader {
         guard let name, let app, let issuer else { return nil }
         return DeviceUsers(
             name: name.text, app: app.text, issuer: issuer.text,
-            audience: map.text("audience")?.text ?? "", keys: keys?.text ?? "",
+            audience: audience == "any" ? nil : audience, keys: keys?.text ?? "",
             keysURL: url?.text ?? "", caFile: map.text("ca")?.text ?? "",
             leewayMs: map.duration("leeway", in: 0...600_000) ?? 60_000, code: code,
             hasOneDevice: map.flag("one_device") ?? false,

@@ -54,6 +54,13 @@ public enum Base64 {
         guard bits < 6, padding < 3 else { return nil }
         return out
     }
+
+    /// Decodes the one URL form that `encode` makes of the bytes, as RFC 7515 wants: two texts are never the same bytes.
+    public static func decode(canonicalURL text: some StringProtocol) -> [UInt8]? {
+        decode(text).flatMap {
+            encode($0, url: true).utf8.elementsEqual(text.utf8) ? $0 : nil
+        }
+    }
 }
 
 /// Hexadecimal digits.

@@ -148,6 +148,7 @@ import Testing
             - name: app
               app: a
               issuer: https://id.example
+              audience: c
               jwks_url: https://id.example/keys
               code: { token_url: "https://id.example/token", client_id: c, client_secret: abcdefghijklmnopqrst }
 

@@ -91,7 +91,7 @@ final class BrandLogin: Sendable {
         let now = Int64(Date().timeIntervalSince1970)
         var all: [(String, JSONValue)] = [
             ("iss", .string("https://login.example")), ("sub", .string(user)),
-            ("exp", .integer(now + 600)), ("iat", .integer(now)),
+            ("exp", .integer(now + 600)), ("iat", .integer(now)), ("aud", .string("signalbox")),
         ]
         for claim in claims {
             all.removeAll { $0.0 == claim.0 }
@@ -442,7 +442,13 @@ final class BrandLogin: Sendable {
             (try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1"), "signature"),
             ("\(none).\(parts[1]).", "signature"), ("\(none).\(parts[1]).\(parts[2])", "signature"),
             ("\(parts[0]).\(parts[1]).AAAA", "signature"), ("a.b.c", "not a signed token"),
-            ("x", "not a signed token"), (String(repeating: "a.", count: 20_000), "not a signed"),
+            ("x", "not a signed token"), (good + "=", "not a signed token"),
+            // The same bytes in another spelling: a second token of its user.
+            (Self.respelled(good), "not a signed token"),
+            (good.replacing("_", with: "/") + "=", "not a signed token"),
+            (try token([("aud", .null)]), "another audience"),
+            (try token([("aud", .string("another-client"))]), "another audience"),
+            (String(repeating: "a.", count: 20_000), "not a signed"),
             ("\(parts[0]).\(parts[1])", "not a signed token"),
         ]
         for (token, words) in rows {
@@ -463,6 +469,13 @@ final class BrandLogin: Sendable {
         await login.api.shutdown()
     }
 
+    /// A signature of 64 bytes ends with four bits that say nothing.
+    private static func respelled(_ token: String) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        let index = token.last.flatMap(alphabet.firstIndex) ?? 0
+        return token.dropLast() + String(alphabet[index ^ 1])
+    }
+
     @Test func `an outage of the issuer locks nobody out for a day`() async throws {
         let login = try await BrandLogin.start()
         let clock = StillClock()
@@ -474,7 +487,7 @@ final class BrandLogin: Sendable {
 
                     devices:
                       users:
-                        - { name: u, app: a, issuer: "https://login.example", jwks_url: "\(origin)/jwks" }
+                        - { name: u, app: a, issuer: "https://login.example", audience: signalbox, jwks_url: "\(origin)/jwks" }
 
                     """ + GatewayRig.routes
             })
@@ -571,6 +584,81 @@ final class BrandLogin: Sendable {
                 "PUT", "/v1/devices/badge", body, headers: Self.bearer(kim))
             #expect(status == 200 && answer["updated"]?.integer == 1)
         }
+        await rig.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `nobody silences the address of another user`() async throws {
+        let login = try await BrandLogin.start()
+        let rig = try await Self.rig(login) { yaml in
+            yaml.replacing(
+                "\nplugins:\n",
+                with: """
+
+                    plugins:
+                      mail:
+                        library: SMTP
+                        config: { host: 127.0.0.1, from: "a@shop.example" }
+                      crm:
+                        library: Airship
+                        config: { app_key: k, token: t, audience: named_user, endpoint: "https://127.0.0.1:9" }
+
+                    """
+            ).replacing(
+                "\ndevices:\n",
+                with: """
+
+                    devices:
+                      clients:
+                        - { name: backend, token: token-of-backend-1, app: com.example.app, scopes: [read, write, presence, badge] }
+
+                    """
+            ).replacing(
+                "\nroutes:\n",
+                with: """
+
+                    routes:
+                      - { name: wide, from: liveperson, send: { email: mail, crm: crm, pad: apns } }
+
+                    """)
+        }
+        let backend = Self.bearer("token-of-backend-1")
+        let eve = Self.bearer(try BrandLogin.token(login.ec, "ES256", user: "eve"))
+        let victim = [("email", "victim@example.com"), ("crm", "victim"), ("ios", "0a1b")]
+        for (platform, token) in victim {
+            let (status, _, _) = try await rig.call(
+                "POST", "/v1/devices",
+                #"{"user":"victim","token":"\#(token)","platform":"\#(platform)"}"#,
+                headers: backend)
+            #expect(status == 200)
+        }
+        var answers: [String] = []
+        for platform in ["email", "crm", "android", "ios", "pad", "elsewhere"] {
+            for token in ["victim@example.com", "victim"] {
+                let (status, _, _) = try await rig.call(
+                    "POST", "/v1/devices", Self.device(token, platform), headers: eve)
+                if status == 200 { answers.append("\(platform) \(token)") }
+            }
+        }
+        // A word may be a phone's token there, and is another one than the victim's name.
+        #expect(answers == ["android victim", "ios victim", "pad victim"])
+        // Whether an address is known is not said.
+        for token in ["victim@example.com", "nobody@example.com"] {
+            let (status, answer, _) = try await rig.call(
+                "DELETE", "/v1/devices?token=\(token)", headers: eve)
+            #expect(status == 200 && answer["removed"]?.integer == 0)
+        }
+        func tokens() async throws -> [String] {
+            let (_, list, _) = try await rig.call(
+                "GET", "/v1/devices?user=victim", headers: backend)
+            return (list["devices"]?.items ?? []).compactMap { $0["token"]?.string }.sorted()
+        }
+        #expect(try await tokens() == ["0a1b", "victim", "victim@example.com"])
+        // The phone itself is hers by now, whatever name its platform has.
+        let (status, _, _) = try await rig.call(
+            "POST", "/v1/devices", Self.device("0a1b", "pad"), headers: eve)
+        #expect(status == 200)
+        #expect(try await tokens() == ["victim", "victim@example.com"])
         await rig.end()
         await login.api.shutdown()
     }

@@ -43,6 +43,10 @@ import Testing
         #expect(Base64.decode("a") == nil)
         #expect(Base64.decode("ab=c") == nil)
         #expect(Base64.decode("a b") == nil)
+        #expect(Base64.decode(canonicalURL: "-_8") == [0xfb, 0xff])
+        for other in ["-_8=", "-_9", "+/8", "-_8\n", " -_8", "-"] {
+            #expect(Base64.decode(canonicalURL: other) == nil, "\(other)")
+        }
         #expect(Base64.encode([0xfb, 0xff], url: true) == "-_8")
         #expect(Hex.decode("abc") == nil)
         #expect(Hex.decode("zz") == nil)

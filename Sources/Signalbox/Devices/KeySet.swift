@@ -72,8 +72,10 @@ struct UserToken: Sendable {
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, text.utf8.count <= 16_384,
-            let head = Base64.decode(parts[0]), let body = Base64.decode(parts[1]),
-            let signature = Base64.decode(parts[2]), let header = try? JSONValue.parse(head),
+            let head = Base64.decode(canonicalURL: parts[0]),
+            let body = Base64.decode(canonicalURL: parts[1]),
+            let signature = Base64.decode(canonicalURL: parts[2]),
+            let header = try? JSONValue.parse(head),
             let claims = try? JSONValue.parse(body), case .object = header, case .object = claims
         else { return nil }
         self.header = header
@@ -102,7 +104,7 @@ struct UserToken: Sendable {
     }
 
     /// The user; checks everything but the signature.
-    func user(audience: String, leewayMs: UInt64, nowMs: UInt64) throws(Refusal) -> String {
+    func user(audience: String?, leewayMs: UInt64, nowMs: UInt64) throws(Refusal) -> String {
         // A time that is no number is not taken for one that is missing.
         func time(_ name: String) throws(Refusal) -> Double? {
             switch claims[name] {
@@ -127,7 +129,7 @@ struct UserToken: Sendable {
         if let issued = try time("iat"), issued - leeway > now {
             throw Refusal(words: "the token was issued in the future")
         }
-        if !audience.isEmpty, !audiences.contains(audience) {
+        if let audience, !audiences.contains(audience) {
             throw Refusal(words: "the token is for another audience")
         }
         guard let user = claims["sub"]?.string, !user.isEmpty, user.utf8.count <= 256 else {

@@ -104,9 +104,9 @@ final class UserAuthenticator: Sendable {
         for group in named {
             guard try await isSigned(token, group.settings, group.keys) else { continue }
             do throws(UserToken.Refusal) {
-                let audience = group.settings.audience
+                // Of an exchanged code it is the client that has exchanged it, whatever else is accepted.
                 let user = try token.user(
-                    audience: audience.isEmpty ? client ?? "" : audience,
+                    audience: group.settings.audience ?? client,
                     leewayMs: group.settings.leewayMs, nowMs: clock())
                 return Identity(
                     app: group.settings.app, user: user, hasOneDevice: group.settings.hasOneDevice)

@@ -42,8 +42,9 @@ extension ConfigSection {
             .init("app", "name in the log; app of the devices", "required", .text),
             .init("issuer", "the `iss` that a token must have", "required", .text),
             .init(
-                "audience", "the `aud` that a token must have",
-                "any; of an exchanged code the `client_id`", .text),
+                "audience",
+                "the `aud` that a token must have; `any`: tokens for other clients, too",
+                "required", .text),
             .init(
                 "keys",
                 "public keys, PEM or JWKS, as `${file:...}`",
