@@ -159,6 +159,9 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
     func watchOutbox(_ onReport: @escaping @Sendable () -> Void) {}
     func setAttributes(_ attributes: [Attribute], of device: Device) async throws -> Int { 0 }
     func devices(app: String, user: String) async throws -> [RegisteredDevice] { [] }
+    func wereShown(
+        _ claims: [OpenClaim], done: @escaping @Sendable (Result<[Bool], StoreFailure>) -> Void
+    ) { done(.success(claims.map { _ in false })) }
     func find(
         app: String, token: String,
         done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void

@@ -11,6 +11,8 @@ public final class PostgresStore: DeliveryQueue {
     var token: LeaseToken { life.token }
     let troubles: Troubles
     let life: Life
+    /// The key of `SeenKey`.
+    private let seed: (UInt64, UInt64)
     let clock: DatabaseClock
     let shared: SharedState
     let clerk: Desk<Errand>
@@ -39,6 +41,7 @@ public final class PostgresStore: DeliveryQueue {
     private init(_ options: PostgresOptions, _ state: Opening.State, _ clock: DatabaseClock) {
         self.options = options
         life = state.life
+        seed = state.seed
         let troubles = Troubles(options.onNotice)
         self.troubles = troubles
         self.clock = clock
@@ -116,6 +119,23 @@ public final class PostgresStore: DeliveryQueue {
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
         let untilNs = SystemClock.monotonicNs + options.patienceMs * 1_000_000
         submit(.append(entry, untilNs: untilNs, done: done), untilNs: untilNs)
+    }
+
+    /// Of some pushes, whether events with them were committed.
+    public func wereShown(
+        _ claims: [OpenClaim], done: @escaping @Sendable (Result<[Bool], StoreFailure>) -> Void
+    ) {
+        let keys = claims.map { SeenKey(seed: seed, OpenClaim.shown, $0.key) }
+        look(
+            withinNs: patienceNs,
+            { link, deadline throws(PostgresFault) in
+                var values = Parameters()
+                values.add(keys.map(\.bytes))
+                values.add(self.clock.nowUnixMs)
+                let rows = try link.run(QueueSQL.known, values, byNs: deadline)
+                let known = Set((0..<rows.count).map { SeenKey(rows.bytes($0, 0)) })
+                return keys.map(known.contains)
+            }, done: done)
     }
 
     /// Leases deliveries of a lane.

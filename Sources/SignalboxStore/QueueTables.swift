@@ -17,7 +17,7 @@ struct QueueTables {
     var leases = LeaseBook()
     var blocks = BlockTables()
     var stale = StaleTables()
-    private var seen = SeenKeys()
+    var seen = SeenKeys()
     var outcomes = OutcomeTables()
     var history = HistoryTables()
     var notices: [StoreNotice] = []
@@ -101,8 +101,8 @@ struct QueueTables {
     {
         guard !event.dedupe.isEmpty, windowMs > 0 else { return false }
         return try seen.isDuplicate(
-            event, nowUnixMs: Int64(clamping: nowUnixMs), windowMs: Int64(clamping: windowMs), hot,
-            db)
+            event.source, event.dedupe, nowUnixMs: Int64(clamping: nowUnixMs),
+            windowMs: Int64(clamping: windowMs), hot, db)
     }
 
     /// Removes expired keys and values.

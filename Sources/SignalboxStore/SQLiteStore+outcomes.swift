@@ -14,6 +14,17 @@ extension SQLiteStore: OutcomeStore {
         }
     }
 
+    /// Of some pushes, whether events with them were committed.
+    public func wereShown(
+        _ claims: [OpenClaim], done: @escaping @Sendable (Result<[Bool], StoreFailure>) -> Void
+    ) {
+        let now = nowUnixMs()
+        submitQueue(
+            { db, tables, _ in
+                (try tables.seen.wereShown(claims, nowUnixMs: now, tables.hot, db), 0)
+            }, done)
+    }
+
     /// Gives the position: no other gateway uses this database.
     public func claimOutcomes(
         for receiver: String, forMs: UInt64

@@ -275,6 +275,8 @@ final class StoreWriter: @unchecked Sendable {
                 commit.duplicates.insert(index)
                 continue
             }
+            try tables.seen.remember(
+                entry.items[index].shown, nowUnixMs: now, tables.hot, db)
             let isCounted = !entry.items[index].badges.isEmpty
             if isCounted {
                 var item = entry.items[index]

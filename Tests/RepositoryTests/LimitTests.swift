@@ -198,6 +198,9 @@ import Testing
         ("authorization codes exchanged at once", ["exchangesMax = 16"]),
         ("authorization codes per second of one client address", ["codeRate = 10"]),
         ("opens in one request", ["opensMax = 100"]),
+        ("opens of a push", ["lifeMs: UInt64 = 7 * 86_400_000"]),
+        ("changes per second of one user (`devices.users`)", ["userRate = 20"]),
+        ("users with a rate", ["buckets = Mutex(TokenBuckets(countMax: 10_000))"]),
         (
             "outcomes that a receiver has not taken",
             ["ageMs: UInt64 = 7 * 86_400_000", "countMax: UInt64 = 1_000_000"]

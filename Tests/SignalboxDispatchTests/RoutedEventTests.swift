@@ -76,6 +76,26 @@ import Testing
         #expect(routed.result == "accepted")
     }
 
+    @Test func `pushes with a mark are noted, each for its user once or for its token`() {
+        var marking = route("told", "ios", "android")
+        marking.marksOpens = true
+        let nameless = Recipient(device: Device(app: "a", platform: "ios", token: "t3"))
+        var second = phone
+        second.device.token = "t4"
+        var routed = routed([phone, second, nameless], marking, route("quiet", "ios"))
+        var ids = ids()
+        while let question = next(&routed).0 {
+            _ = routed.built(content(question.recipients.count), for: question, ids: &ids)
+        }
+        let mark = OpenMark(eventID: 7, route: "told")
+        #expect(
+            Set(routed.item(dedupeMs: 5).shown) == [
+                OpenClaim(mark, of: .user(UserKey(app: "a", user: "ann"))),
+                OpenClaim(mark, of: .token("t3")),
+            ])
+        #expect(routed.item(dedupeMs: 5).shown.count == 2)
+    }
+
     @Test func `a route without recipients asks no builder and says who was left out`() {
         var routed = routed([nobody], route("ios", "ios"))
         let (question, skips) = next(&routed)

@@ -1,9 +1,20 @@
 internal import SignalboxCore
 internal import SignalboxHTTP
+internal import SignalboxJSON
 
 /// Apps report opened notifications; receivers of outcomes get them.
 extension DevicesService {
     private static let opensMax = 100
+    /// Whose tokens are compared with those of events that named no user.
+    private static let devicesMax = 10
+
+    /// What an app says of one notification.
+    private struct Opened {
+        /// Nil for an open that nobody wants.
+        var mark: OpenMark?
+        var user: String
+        var unixMs: UInt64
+    }
 
     func opened(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
@@ -14,32 +25,17 @@ extension DevicesService {
             throw Refusal(
                 detail: "\"opens\" must be a list of 1 to \(Self.opensMax) objects with \"event\"")
         }
-        let now = clock()
         let wish = outcomes.wish
+        // An app would only repeat after a refusal what is left out here.
+        let told = try items.map { try opened($0, caller, wish) }.filter { $0.mark != nil }
         var pack = OutcomePack()
-        for item in items {
-            guard case .object = item else {
-                throw Refusal(detail: "each of \"opens\" must be an object with \"event\"")
-            }
-            let event = try text(item, "event")
-            let given = try text(item, "user", required: false)
-            let user = caller.user == nil && given.isEmpty ? "" : try self.user(given, caller)
-            let time = item["opened_unix_ms"]
-            guard time == nil || time?.integer ?? -1 >= 0 else {
-                throw Refusal(detail: "\"opened_unix_ms\" must be milliseconds since 1970")
-            }
-            // Opens of unknown pushes, and opens that no receiver wants, are left out: an app would only repeat
-            // them after a refusal.
-            guard let mark = OpenMark(event), access.routes.contains(mark.route),
-                wish?.takes(.opened, route: mark.route) == true
-            else { continue }
-            // A device's clock may be fast.
-            let unixMs = min(now, UInt64(clamping: time?.integer ?? Int64(clamping: now)))
-            pack.add(opened: mark, user: user, app: caller.app, unixMs: unixMs)
+        for open in try await counted(told, caller) {
+            guard let mark = open.mark else { continue }
+            pack.add(opened: mark, user: open.user, app: caller.app, unixMs: open.unixMs)
             if access.keepsHistory {
-                var step = HistoryStep(.opened, eventID: mark.eventID, unixMs: unixMs)
-                step.who = user
-                pack.history.add(step, user: user)
+                var step = HistoryStep(.opened, eventID: mark.eventID, unixMs: open.unixMs)
+                step.who = open.user
+                pack.history.add(step, user: open.user)
             }
         }
         try await outcomes.append(pack)
@@ -47,5 +43,77 @@ extension DevicesService {
             .init("accepted", .integer(Int64(pack.count))),
             .init("ignored", .integer(Int64(items.count - pack.count))),
         ])
+    }
+
+    private func opened(
+        _ item: JSONValue, _ caller: DeviceCaller, _ wish: OutcomeWish?
+    ) throws -> Opened {
+        guard case .object = item else {
+            throw Refusal(detail: "each of \"opens\" must be an object with \"event\"")
+        }
+        let event = try text(item, "event")
+        let given = try text(item, "user", required: false)
+        let user = caller.user == nil && given.isEmpty ? "" : try self.user(given, caller)
+        let time = item["opened_unix_ms"]
+        guard time == nil || time?.integer ?? -1 >= 0 else {
+            throw Refusal(detail: "\"opened_unix_ms\" must be milliseconds since 1970")
+        }
+        let mark = OpenMark(event).flatMap { mark in
+            access.routes.contains(mark.route) && wish?.takes(.opened, route: mark.route) == true
+                ? mark : nil
+        }
+        // A device's clock may be fast.
+        let now = clock()
+        return Opened(
+            mark: mark, user: user,
+            unixMs: min(now, UInt64(clamping: time?.integer ?? Int64(clamping: now))))
+    }
+
+    /// The opens that count: once per push and user. A client knows its users; a user is believed of pushes that went to them.
+    private func counted(_ told: [Opened], _ caller: DeviceCaller) async throws -> [Opened] {
+        guard !told.isEmpty else { return [] }
+        var own: [(open: Opened, claim: OpenClaim)] = []
+        for open in told where !open.user.isEmpty {
+            guard let mark = open.mark else { continue }
+            let user = UserKey(app: caller.app, user: open.user)
+            own.append((open, OpenClaim(mark, of: .user(user))))
+        }
+        if let user = caller.user {
+            let shown = try await shown(own.map(\.claim.mark), to: user, of: caller.app)
+            own = own.filter { shown.contains($0.claim.mark) }
+        }
+        let used = try await use(own.map(\.claim))
+        let nameless = told.filter(\.user.isEmpty)
+        return nameless + own.indices.filter { !used.contains($0) }.map { own[$0].open }
+    }
+
+    /// Those of some pushes that went to a user, by name or to one of the newest devices.
+    private func shown(
+        _ marks: [OpenMark], to user: String, of app: String
+    ) async throws -> Set<OpenMark> {
+        let devices = try await registry.devices(app: app, user: user).prefix(Self.devicesMax)
+        // A device that its event named may have no app of its own.
+        let owners =
+            [app, ""].map { OpenClaim.Owner.user(UserKey(app: $0, user: user)) }
+            + devices.map { .token($0.device.token) }
+        let claims = Set(marks).flatMap { mark in owners.map { OpenClaim(mark, of: $0) } }
+        let known: [Bool] = try await withCheckedThrowingContinuation { continuation in
+            registry.wereShown(claims) { continuation.resume(with: $0) }
+        }
+        return Set(zip(claims, known).lazy.filter(\.1).map(\.0.mark))
+    }
+
+    /// Uses claims. Returns the places of those that were used before.
+    private func use(_ claims: [OpenClaim]) async throws -> Set<Int> {
+        guard !claims.isEmpty else { return [] }
+        let entry = StoreEntry(
+            items: claims.map(\.use), receivedUnixMs: clock(), dedupeMs: OpenClaim.lifeMs)
+        let answer = await withCheckedContinuation { continuation in
+            registry.append(entry) { continuation.resume(returning: $0) }
+        }
+        guard case .committed(let commit) = answer else {
+            throw answer == .full ? StoreFailure.full : StoreFailure(message: answer.words)
+        }
+        return commit.duplicates
     }
 }

@@ -16,6 +16,14 @@ public struct SeenKey: Sendable, Hashable, Comparable {
         unsafe withUnsafeBytes(of: low.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
+    /// Its bytes.
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16)
+        append(to: &bytes)
+        return bytes
+    }
+
     /// From its halves.
     public init(high: UInt64, low: UInt64) {
         self.high = high

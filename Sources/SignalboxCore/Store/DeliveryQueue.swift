@@ -35,6 +35,10 @@ public protocol DeliveryQueue: Sendable {
     /// Commits an entry; its deliveries must have ids that the store reserved.
     func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void)
 
+    /// Of some pushes, whether events with them were committed (`StoreEntry.Item.shown`).
+    func wereShown(
+        _ claims: [OpenClaim], done: @escaping @Sendable (Result<[Bool], StoreFailure>) -> Void)
+
     /// Leases deliveries of a lane.
     func lease(
         _ lane: LaneKey, _ wish: LeaseWish,

@@ -17,6 +17,8 @@ public struct StoreEntry: Sendable {
         public var badges: [BadgeStep] = []
         /// What is kept of it for traces: one `HistoryEvent`, or nothing. A duplicate is marked as such.
         public var history = HistoryPack()
+        /// Pushes that their users may open, remembered for `OpenClaim.lifeMs`.
+        public var shown: [OpenClaim] = []
 
         /// Makes an item.
         public init(event: Event, deliveries: [Delivery], taken: Set<UInt64> = []) {

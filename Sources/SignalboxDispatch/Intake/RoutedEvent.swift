@@ -154,8 +154,17 @@ public struct RoutedEvent: Sendable {
         item.dedupeMs = dedupeMs
         item.badges = badges?.steps ?? []
         item.waitsMs = waitsMs
+        item.shown = shown
         if let notes { item.history = notes.pack(of: fields.event) }
         return item
+    }
+
+    /// The pushes that carry a mark, for each user once.
+    private var shown: [OpenClaim] {
+        let marking = Set(routes.lazy.map { router.routes[$0] }.filter(\.marksOpens).map(\.name))
+        guard !marking.isEmpty else { return [] }
+        let marked = fanOut.deliveries.lazy.filter { marking.contains($0.route) }
+        return Array(Set(marked.map { OpenClaim($0) }))
     }
 
     /// How it ends if it is kept, as a label of the metrics; nil: its failure was counted.

@@ -184,12 +184,7 @@ extension PostgresContents {
 
     private func send(_ seen: [(key: SeenKey, until: UInt64)]) {
         var values = Parameters()
-        values.add(
-            seen.map { key, _ -> [UInt8] in
-                var bytes: [UInt8] = []
-                key.append(to: &bytes)
-                return bytes
-            })
+        values.add(seen.map(\.key.bytes))
         values.add(seen.map { Int64(clamping: $0.until) })
         insert(
             """

@@ -28,6 +28,11 @@ enum QueueSQL {
         SELECT sqrt(CASE WHEN count(*) = $4::bigint THEN 1 ELSE -1 END) FROM new
         """)
 
+    /// Rows: those of these keys that are known.
+    static let known = Statement(
+        "known",
+        "SELECT key FROM signalbox.seen WHERE key = ANY ($1::bytea[]) AND until > $2::bigint")
+
     private static let seen =
         """
         INSERT INTO signalbox.seen AS s (part, key, until)

@@ -33,12 +33,7 @@ extension QueueWriter {
         func parameters(nowUnixMs: Int64) -> Parameters {
             let sorted = until.sorted { $0.key < $1.key }
             var out = Parameters()
-            out.add(
-                sorted.map { key, _ -> [UInt8] in
-                    var bytes: [UInt8] = []
-                    key.append(to: &bytes)
-                    return bytes
-                })
+            out.add(sorted.map(\.key.bytes))
             out.add(sorted.map(\.value))
             out.add(nowUnixMs)
             return out
@@ -64,6 +59,12 @@ extension QueueWriter {
             }
             var items: [Place] = []
             for (index, item) in entry.items.enumerated() {
+                // Of a duplicate they are those of an event that nobody hears of.
+                for claim in item.shown {
+                    _ = keys.add(
+                        SeenKey(seed: seed, OpenClaim.shown, claim.key),
+                        untilUnixMs: nowUnixMs + Int64(OpenClaim.lifeMs))
+                }
                 let windowMs = item.dedupeMs ?? entry.dedupeMs
                 guard !item.event.dedupe.isEmpty, windowMs > 0 else {
                     items.append((index, nil, false))

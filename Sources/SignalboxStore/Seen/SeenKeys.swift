@@ -86,34 +86,54 @@ struct SeenKeys {
 
     /// Whether an event's key was seen within its window; remembers it if not.
     mutating func isDuplicate(
-        _ event: Event, nowUnixMs: Int64, windowMs: Int64, _ hot: HotStatements, _ db: Database
+        _ source: String, _ dedupe: String, nowUnixMs: Int64, windowMs: Int64,
+        _ hot: HotStatements, _ db: Database
     ) throws -> Bool {
-        let key = SeenKey(seed: seed, event.source, event.dedupe)
-        let before = recent[key]
-        if let before, before > nowUnixMs { return true }
-        if let until = frozenUntil[key], until > nowUnixMs { return true }
-        if hasTree, try isInTree(key, nowUnixMs, hot, db) { return true }
-        let until = nowUnixMs + windowMs
+        if try isKnown(source, dedupe, nowUnixMs: nowUnixMs, hot, db) { return true }
+        let key = SeenKey(seed: seed, source, dedupe)
+        let (before, until) = (recent[key], nowUnixMs + windowMs)
         recent[key] = until
         new.append((key, until, before))
         return false
+    }
+
+    /// Whether a key was seen within its window.
+    func isKnown(
+        _ source: String, _ dedupe: String, nowUnixMs: Int64, _ hot: HotStatements, _ db: Database
+    ) throws -> Bool {
+        let key = SeenKey(seed: seed, source, dedupe)
+        if let until = recent[key], until > nowUnixMs { return true }
+        if let until = frozenUntil[key], until > nowUnixMs { return true }
+        return try hasTree && isInTree(key, nowUnixMs, hot, db)
+    }
+
+    /// Remembers pushes that their users may open.
+    mutating func remember(
+        _ shown: [OpenClaim], nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
+    ) throws {
+        for claim in shown {
+            _ = try isDuplicate(
+                OpenClaim.shown, claim.key, nowUnixMs: Int64(clamping: nowUnixMs),
+                windowMs: Int64(clamping: OpenClaim.lifeMs), hot, db)
+        }
+    }
+
+    func wereShown(
+        _ claims: [OpenClaim], nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
+    ) throws -> [Bool] {
+        try claims.map {
+            try isKnown(OpenClaim.shown, $0.key, nowUnixMs: Int64(clamping: nowUnixMs), hot, db)
+        }
     }
 
     private func isInTree(
         _ key: SeenKey, _ now: Int64, _ hot: HotStatements, _ db: Database
     ) throws -> Bool {
         let find = try hot.statement(.findSeenKey, db)
-        find.bind(blob: Self.bytes(key))
+        find.bind(blob: key.bytes)
         guard try find.step() else { return false }
         defer { find.end() }
         return find.integer(0) > now
-    }
-
-    private static func bytes(_ key: SeenKey) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        key.append(to: &bytes)
-        return bytes
     }
 
     // MARK: Writing
@@ -141,7 +161,7 @@ struct SeenKeys {
         let end = min(frozen.count, moved + count)
         for (key, until) in frozen[moved..<end] where until > now {
             let insert = try hot.statement(.insertSeenKey, db)
-            insert.bind(blob: Self.bytes(key))
+            insert.bind(blob: key.bytes)
             insert.bind(until)
             try insert.run()
         }

@@ -77,6 +77,21 @@ struct MemoryQueue: Sendable {
         return false
     }
 
+    /// Remembers pushes that their users may open.
+    mutating func remember(_ shown: [OpenClaim], nowUnixMs: UInt64) {
+        for claim in shown {
+            remember(key(of: claim), untilUnixMs: nowUnixMs + OpenClaim.lifeMs)
+        }
+    }
+
+    func wereShown(_ claims: [OpenClaim], nowUnixMs: UInt64) -> [Bool] {
+        claims.map { (seen[key(of: $0)] ?? 0) > nowUnixMs }
+    }
+
+    private func key(of claim: OpenClaim) -> SeenKey {
+        SeenKey(seed: seed, OpenClaim.shown, claim.key)
+    }
+
     mutating func remember(_ key: SeenKey, untilUnixMs: UInt64) {
         seen[key] = untilUnixMs
         lastID += 1

@@ -65,6 +65,11 @@ public final class MemoryStore: DeliveryQueue {
             })
     }
 
+    /// Of some pushes, whether events with them were committed.
+    public func wereShown(
+        _ claims: [OpenClaim], done: @escaping @Sendable (Result<[Bool], StoreFailure>) -> Void
+    ) { done(perform { $0.queue.wereShown(claims, nowUnixMs: $1) }) }
+
     /// Commits an entry.
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
         let result = perform { state, now -> (StoreAnswer, Set<LaneKey>) in
@@ -90,6 +95,7 @@ public final class MemoryStore: DeliveryQueue {
                     commit.duplicates.insert(index)
                     continue
                 }
+                state.queue.remember(item.shown, nowUnixMs: now)
                 for step in item.badges {
                     let number = state.registry.badge(after: step.number, of: step.user)
                     commit.badges[index, default: []].append(number)

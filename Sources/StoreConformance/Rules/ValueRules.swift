@@ -25,6 +25,40 @@ extension StoreConformance {
             try probe.equal(try await keys("%", "", 9), [])
             await store.store.close()
         },
+        StoreRule("a push that was committed can be opened once, for a week") { probe in
+            let store = try await probe.open()
+            let mark = OpenMark(eventID: 7, route: "r")
+            let ann = OpenClaim(mark, of: .user(UserKey(app: "a", user: "ann")))
+            let phone = OpenClaim(mark, of: .token("t"))
+            let others = [
+                OpenClaim(mark, of: .user(UserKey(app: "a", user: "eve"))),
+                OpenClaim(mark, of: .user(UserKey(app: "", user: "ann"))),
+                OpenClaim(OpenMark(eventID: 8, route: "r"), of: .token("t")),
+                OpenClaim(OpenMark(eventID: 7, route: "s"), of: .token("t")),
+            ]
+            func shown(_ claims: [OpenClaim]) async throws -> [Bool] {
+                try await store.result { store.store.wereShown(claims, done: $0) }
+            }
+            try probe.equal(try await shown([ann, phone]), [false, false])
+            var item = Session.item([Session.delivery(try await store.ids(1)[0])], key: "k")
+            item.shown = [ann, phone]
+            try await store.commit([item], dedupeMs: 1_000)
+            // To ask makes nothing known.
+            for _ in 0..<2 {
+                try probe.equal(
+                    try await shown([ann, phone] + others),
+                    [true, true] + others.map { _ in false }
+                )
+            }
+            let life = OpenClaim.lifeMs
+            let first = try await store.commit([ann.use, phone.use, ann.use], dedupeMs: life)
+            try probe.equal(first.duplicates, [2])
+            let again = try await store.commit([phone.use, ann.use], dedupeMs: life)
+            try probe.equal(again.duplicates, [0, 1])
+            await probe.advance(ms: life + 1)
+            try probe.equal(try await shown([ann, phone]), [false, false])
+            await store.store.close()
+        },
         StoreRule("a value is replaced only if the expected one is stored") { probe in
             let store = try await probe.open()
             func replace(
