@@ -212,6 +212,9 @@ extension GatewayConfig {
         if let rate = map.integer("code_rate", in: 0...1_000_000) {
             gateway.limits.codeRate = Int(rate)
         }
+        if let rate = map.integer("user_rate", in: 0...1_000_000) {
+            gateway.limits.userRate = Int(rate)
+        }
         if let count = map.integer("devices_per_event", in: 1...10_000_000) {
             gateway.limits.devicesPerEvent = Int(count)
         }

@@ -68,6 +68,8 @@ public struct ListenerLimits: Sendable, Hashable {
     public var sourceRate = 0
     /// Most authorization codes per second of one client address; 0: any number.
     public var codeRate = 10
+    /// Most changes per second of one user (`devices.users`); 0: any number.
+    public var userRate = 20
     /// Most devices of one event, after its users were looked up.
     public var devicesPerEvent = 100_000
 

@@ -7,8 +7,10 @@ struct DeviceAccess: Sendable {
     let users: UserAuthenticator
     /// Names of all routes: an open that names another route did not come from a push.
     let routes: Set<String>
-    /// Platforms that a route sends to addresses, chats or rooms, whatever the platform is called.
-    let addressed: Set<String>
+    /// Whose tokens are whose.
+    let tokens: TokenRules
+    /// Most changes per second of one user; 0: any number.
+    let userRate: Int
     /// What happens is kept for traces.
     let keepsHistory: Bool
 
@@ -19,10 +21,8 @@ struct DeviceAccess: Sendable {
             rest: machinery.rest, store: store, metrics: machinery.metrics,
             logger: machinery.logger, clock: machinery.clock)
         routes = Set(plan.config.routes.map(\.route.name))
-        let senders = Set(plan.plugins.filter(\.hasAddresses).map(\.name))
-        addressed = Set(
-            plan.config.routes.flatMap { $0.route.senders }
-                .filter { senders.contains($0.value) }.map { $0.key.lowercased() })
+        tokens = TokenRules(plan)
+        userRate = plan.config.gateway.limits.userRate
         keepsHistory = plan.config.gateway.history.bytesMax > 0
     }
 }

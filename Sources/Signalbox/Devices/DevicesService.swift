@@ -2,6 +2,7 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxJSON
+internal import SignalboxObservability
 
 /// The device registry's API on the public listener, under `/v1/devices`, with `/v1/opens`;
 /// docs/openapi.json describes it.
@@ -20,6 +21,8 @@ struct DevicesService: Sendable {
     let names: UserNames
     let deviceReports: DeviceReports
     let outcomes: OutcomeStream
+    let bounds: UserBounds
+    let metrics: GatewayMetrics
     let clock: @Sendable () -> UInt64
     /// Records changes.
     let onChange: @Sendable (Audit.Record) -> Void
@@ -54,6 +57,12 @@ struct DevicesService: Sendable {
                 return Problem.tooMany(
                     "too many authorization codes from this address", retryAfterSeconds: seconds)
             }
+        }
+        if request.method != "GET", let user = caller.user,
+            let wait = bounds.wait(of: user, in: caller.app, perSecond: access.userRate)
+        {
+            metrics.limitsReached["listen", "user_rate"].add()
+            return Problem.tooMany("too many changes of this user", retryAfterSeconds: wait)
         }
         let answer = await self.answer(request, caller)
         record(request, answer, caller)

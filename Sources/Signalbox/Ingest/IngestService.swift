@@ -16,6 +16,8 @@ final class IngestService: HTTPServerHandler {
     private let deviceReports: DeviceReports
     /// Of the sources.
     private let buckets = Mutex(TokenBuckets(countMax: 1_000))
+    /// Of end users.
+    private let users = UserBounds()
     private let lines = FaultLines()
     let refusals: RefusalLines
 
@@ -29,7 +31,8 @@ final class IngestService: HTTPServerHandler {
     private var devices: DevicesService {
         DevicesService(
             access: context.live.now.devices, registry: context.store, names: context.users,
-            deviceReports: deviceReports, outcomes: context.outcomes, clock: context.clock,
+            deviceReports: deviceReports, outcomes: context.outcomes, bounds: users,
+            metrics: context.metrics, clock: context.clock,
             onChange: { [context] in context.record($0) })
     }
 

@@ -88,6 +88,7 @@ private struct Setting: Sendable {
             $0.limits.clientRate == $1.limits.clientRate
                 && $0.limits.sourceRate == $1.limits.sourceRate
                 && $0.limits.codeRate == $1.limits.codeRate
+                && $0.limits.userRate == $1.limits.userRate
                 && $0.limits.devicesPerEvent == $1.limits.devicesPerEvent
         },
         at("log.level") { $0.logLevel == $1.logLevel },

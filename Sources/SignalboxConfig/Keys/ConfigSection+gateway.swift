@@ -109,6 +109,10 @@ extension ConfigSection {
                 "most authorization codes per second of one client address; `0`: any number",
                 "`10`", .integer(0, 1_000_000)),
             .init(
+                "user_rate",
+                "most changes per second of one user of `devices.users`; `0`: any number",
+                "`20`", .integer(0, 1_000_000)),
+            .init(
                 "devices_per_event", "most devices of one event, after its users were looked up",
                 "`100000`", .integer(1, 10_000_000)),
         ])
