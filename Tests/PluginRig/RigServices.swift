@@ -34,6 +34,9 @@ package final class RigServices: HostServices {
         state.withLock { $0.nowUnixMs = nowUnixMs }
     }
 
+    /// How many values plugins keep.
+    package var valueCount: Int { state.withLock { $0.values.count } }
+
     /// Log lines as `instance level message key=value`.
     package var lines: [String] { state.withLock { $0.lines } }
     /// How plugins violated the contract.

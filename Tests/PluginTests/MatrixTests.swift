@@ -204,6 +204,21 @@ import Testing
         #expect(await rig.end() == [])
     }
 
+    @Test func `dead pushkeys have so much room, whoever names them`() async throws {
+        let services = RigServices()
+        let rig = try await Self.rig(services: services)
+        for part in 0..<400 {
+            let dead = (0..<100).map { Self.dead("key-\(part)-\($0)", unixMs: 100_000) }
+            #expect(try rig.prepare(dead).settled.count == 100)
+        }
+        #expect(services.valueCount <= 16_384)
+        // What was named last has its place.
+        let device = #"{"app_id":"x.huawei","pushkey":"key-399-99","pushkey_ts":100}"#
+        let result = await Self.post(rig, Self.request(device))
+        #expect(try Self.text(result) == #"{"rejected":["key-399-99"]}"#)
+        #expect(await rig.end() == [])
+    }
+
     @Test func `other changes of devices are ignored`() async throws {
         let rig = try await Self.rig()
         var change = Self.dead("Chss", unixMs: 100_000)
