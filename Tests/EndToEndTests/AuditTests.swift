@@ -179,6 +179,27 @@ import Testing
         #expect(change?["before"]?.string == "warning" && change?["after"]?.string == "error")
     }
 
+    @Test func `the line of a user who is forgotten has no plain name`() async throws {
+        let rig = try await Self.rig(", audit: audit.log, log: { users: plain }")
+        for (path, body) in [
+            ("/waiting/cancel", #"{"user":"person-11"}"#), ("/forget", #"{"user":"person-12"}"#),
+        ] {
+            let answer = try await AdminTests.ask(
+                rig, "POST", path,
+                [
+                    "host: localhost", "content-type: application/json",
+                    "authorization: Bearer \(AdminTests.token)",
+                ], body: body)
+            #expect(answer.status == 200)
+        }
+        let text = try String(
+            contentsOf: rig.folder.appending(path: "audit.log"), encoding: .utf8)
+        // Else names are as the log has them.
+        #expect(text.contains("person-11") && !text.contains("person-12"))
+        #expect(text.contains(#""action":"POST /forget""#) && text.contains(#""user":""#))
+        await rig.end()
+    }
+
     @Test func `without a file changes are in the log, and a file that fails is told of`()
         async throws
     {

@@ -117,12 +117,13 @@ final class AdminService: AsyncHTTPServerHandler {
         let asked =
             request.method == "POST"
             ? try? JSONValue.parse(request.body) : Self.object(request.query)
+        let names = request.path == "/forget" ? context.users.forgetful : context.users
         let query = request.query.isEmpty || request.method != "POST" ? "" : "?\(request.query)"
         context.record(
             Audit.Record(
                 action: "\(request.method) \(request.path)\(isUnderstood ? query : "")",
                 caller: caller, address: request.remote, status: answer.status,
-                detail: isShown ? asked.map { context.users.recorded($0) } ?? .null : .null))
+                detail: isShown ? asked.map { names.recorded($0) } ?? .null : .null))
     }
 
     private static func object(_ query: String) -> JSONValue {

@@ -21,7 +21,6 @@ struct UserNames: Sendable {
 
     /// Reads the key from the database, or makes one.
     static func open(_ style: Style, _ store: any GatewayStore) async -> UserNames {
-        guard style == .hashed else { return UserNames(style, key: []) }
         let (instance, name) = ("#log", "users")
         let made = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
         // Of several gateways that start at once, the first makes the key. A full disk does not stop a start: the next one
@@ -40,10 +39,16 @@ struct UserNames: Sendable {
         switch style {
         case .none: return nil
         case .plain: return user
-        case .hashed:
-            return Hex.encode(HMACDigest.sha256(key: key, data: Array(user.utf8)).prefix(6))
+        case .hashed: return hashed(user)
         }
     }
+
+    private func hashed(_ user: String) -> String {
+        Hex.encode(HMACDigest.sha256(key: key, data: Array(user.utf8)).prefix(6))
+    }
+
+    /// The names of a request that forgets a user: what it writes must not be the last place that has the plain one.
+    var forgetful: UserNames { style == .plain ? UserNames(.hashed, key: key) : self }
 
     /// What an audit keeps of a request: names, numbers and switches, with the user as the log names them.
     ///
