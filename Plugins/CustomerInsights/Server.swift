@@ -220,9 +220,10 @@ extension CustomerInsights {
     private func remove(
         _ changes: [(app: Config.App, change: DeviceChange)], _ open: DeferredIngest
     ) {
-        let gather = Gather<Bool>(count: changes.count) { _ in
+        let gather = Gather<[DeviceChange]>(count: changes.count) { found in
             open.attempt { () throws(PluginError) in
-                try open.change(changes.map { $0.change })
+                let own = found.flatMap { $0 ?? [] }
+                if !own.isEmpty { try open.change(own) }
                 try open.respond(202)
                 open.finish()
             }
@@ -230,12 +231,29 @@ extension CustomerInsights {
         for (index, (app, change)) in changes.enumerated() {
             cleanups.note(app, user: change.device.user, token: change.device.token) { result in
                 if case .failure(let error) = result {
-                    open.finish(PluginError(.again, error.message))
-                } else {
-                    gather.set(index, true)
+                    return open.finish(PluginError(.again, error.message))
+                }
+                self.host.devices(app: app.app, user: change.device.user) { known in
+                    switch known {
+                    case .success(let devices):
+                        gather.set(index, Self.own(change, app, among: devices))
+                    case .failure(let error): open.finish(PluginError(.again, error.message))
+                    }
                 }
             }
         }
+    }
+
+    /// What a cleanup may remove of a user's devices: those that were registered here for the app. Whoever has the app knows its
+    /// ApiToken.
+    private static func own(
+        _ change: DeviceChange, _ app: Config.App, among devices: [Device]
+    ) -> [DeviceChange] {
+        let token = change.device.token
+        let meant = devices.filter { token.isEmpty || $0.token == token }
+        let own = meant.filter { $0.attribute("mobile_app_id") == app.mobileAppID }
+        return own.count == meant.count
+            ? [change] : own.map { DeviceChange(.unregistered, $0) }
     }
 
     // MARK: Messages
