@@ -82,9 +82,10 @@ public struct PluginTool: Sendable {
     /// Runs an isolated plugin in this process until its gateway ends.
     public static func runIsolated() async { await IsolatedRunner.run() }
 
-    /// The line that the inspecting process prints.
+    /// The line that the inspecting process prints. The calling thread can start no process afterwards.
     public static func describe(_ file: String, sha256: String? = nil) -> String {
-        PluginInspector.describe(file, sha256: sha256)
+        Confiner.forbidProcesses()
+        return PluginInspector.describe(file, sha256: sha256)
     }
 
     private static func finding(

@@ -49,6 +49,7 @@ struct CheckSupervisor {
                 return
             }
             environment = MemoryTools.environment(sanitizer: sanitizer)
+            order.isSanitized = true
         }
         examine(environment: environment)
         guard checksMemory else {

@@ -67,6 +67,12 @@ public enum PluginCheck {
             text += chunk[..<count]
         }
         guard let order = CheckOrder(text) else { return }
+        let missing = Confiner.enterExamination(isWatched: order.isLight || order.isSanitized) {
+            let findings = Findings.shared
+            findings.fail(
+                .lifeProcess, "it starts a process, which is refused with EAGAIN: \(findings.place)")
+        }
+        if let missing { Findings.shared.note(missing) }
         Examination(order).run(CheckSteps.all)
     }
 

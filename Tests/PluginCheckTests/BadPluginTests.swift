@@ -1,4 +1,5 @@
 import Foundation
+import PluginRig
 import SignalboxConformance
 import Testing
 
@@ -83,6 +84,39 @@ import Testing
         #expect(CheckRig.unchecked(report) == [])
         // The plugin defines no credential.
         #expect(report.count(.notApplicable) == 1)
+    }
+
+    /// Children of a bomb write into a file, and end soon where nobody ends them.
+    private static func bomb(_ file: URL) -> String {
+        """
+        #include <fcntl.h>
+        #include <stdlib.h>
+        #define GLOBALS static int bomb(void) { for (int k = 0; k < 16; k++) if (fork() == 0) { alarm(5); \
+          int file = open("\(file.path)", O_WRONLY | O_CREAT | O_APPEND, 0600); \
+          if (write(file, "x", 1) == 1) for (;;) pause(); _exit(1); } \
+          return system("echo y >> \(file.path)"); }
+        #define ON_ENTRY if (bomb() == 0) return NULL;
+        """
+    }
+
+    @Test func `a plugin that forks starts nothing, whoever checks it`() async throws {
+        let file = try Workshop.folder().appending(path: "children")
+        let library = try await CheckRig.compile(source: Self.bomb(file))
+        let report = try await CheckRig.check(library, only: ["entry"], checksMemory: false)
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        #expect(
+            CheckRig.failures(report) == [
+                "life.process: it starts a process, which is refused with EAGAIN: step load"
+            ])
+    }
+
+    @Test func `nor does one that is only described`() async throws {
+        let file = try Workshop.folder().appending(path: "children")
+        let library = try await CheckRig.compile(source: Self.bomb(file))
+        let program = try CheckRig.program()
+        let output = try await Tool.output([program, "plugins", "inspect", "--trust", library])
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        #expect(output.contains("org.example.base 1.0.0"))
     }
 
     @Test func `roles of other authors and drafts are noted and break no rule`() async throws {

@@ -8,11 +8,19 @@ final class Findings: Sendable {
     static let descriptor: Int32 = 3
     private static let failuresMax = 4
     private let failed = Mutex<[CheckRule: Int]>([:])
+    private let doingNow = Mutex("")
+
+    /// What is being done, for findings of other threads.
+    var place: String { doingNow.withLock { $0 } }
 
     /// Names the next action: a crash is blamed on it.
-    func doing(_ what: String) { tell([.init("doing", .string(what))]) }
+    func doing(_ what: String) {
+        doingNow.withLock { $0 = what }
+        tell([.init("doing", .string(what))])
+    }
 
     func begin(step: String, ms: UInt64) {
+        doingNow.withLock { $0 = "step \(step)" }
         tell([.init("step", .string(step)), .init("ms", .integer(Int64(ms)))])
     }
 

@@ -19,6 +19,8 @@ struct CheckOrder: Sendable {
     var only: [String] = []
     /// Whether to use smaller amounts, for tools that slow everything down.
     var isLight = false
+    /// Whether AddressSanitizer watches.
+    var isSanitized = false
 
     init(file: String) { self.file = file }
 
@@ -35,6 +37,7 @@ struct CheckOrder: Sendable {
         if case .array(let names) = json["done"] { done = names.compactMap(\.string) }
         if case .array(let names) = json["only"] { only = names.compactMap(\.string) }
         isLight = json["light"] == .bool(true)
+        isSanitized = json["sanitized"] == .bool(true)
     }
 
     var json: JSONValue {
@@ -48,6 +51,7 @@ struct CheckOrder: Sendable {
                     })),
             .init("samples", samples), .init("done", .array(done.map(JSONValue.string))),
             .init("only", .array(only.map(JSONValue.string))), .init("light", .bool(isLight)),
+            .init("sanitized", .bool(isSanitized)),
         ])
     }
 

@@ -30,7 +30,8 @@ extension CheckRule {
         .lifeStop: "stop() keeps its deadline",
         .lifeThreads: "no thread is left after destroy()",
         .lifeFiles: "no file descriptor is left after destroy()",
-        .lifeProcess: "signals, working folder, locale, environment and umask are left alone",
+        .lifeProcess:
+            "signals, working folder, locale, environment and umask are left alone, and no process is started",
         .ingestPaths: "paths() gives usable patterns and methods",
         .ingestHostile: "handle() survives hostile bodies and never calls them its own fault",
         .ingestSamples: "handle() takes the sample requests, and survives broken ones",

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import SignalboxThreads
 
-/// Runs a program and reads its output until it ends or its time is up.
+/// Runs a program and reads its output until it ends or its time is up; what it has started ends with it.
 package struct ChildProcess {
     /// How it ended, and what it wrote.
     package struct Output: Sendable {
@@ -59,14 +59,28 @@ package struct ChildProcess {
         for pipe in pipes { pipe.closeWriter() }
         var loop = ReadingLoop(
             pipes: pipes, deadlineNs: SystemClock.monotonicNs + timeoutMs * 1_000_000)
-        let isLate = !loop.run(report)
-        if isLate { kill(pid, SIGKILL) }
+        // It may have closed its output, and run on.
+        let isLate = !loop.run(report) || !Self.hasEnded(pid, deadlineNs: loop.deadlineNs)
+        if isLate { kill(-pid, SIGKILL) } else { linux_kill_group_of_ended(pid) }
         var raw: Int32 = 0
         while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
         let signal = raw & 0x7F
         return Output(
             text: loop.text(0), errors: loop.text(1), status: raw >> 8 & 0xFF,
             signal: signal == 0 ? nil : signal, isLate: isLate)
+    }
+
+    /// Waits for its end, which is not yet reaped; without a descriptor for it, it is said to be due.
+    private static func hasEnded(_ pid: pid_t, deadlineNs: UInt64) -> Bool {
+        let end = linux_child_end(pid)
+        guard end >= 0 else { return true }
+        defer { close(end) }
+        while true {
+            let now = SystemClock.monotonicNs
+            guard now < deadlineNs else { return false }
+            var entry = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
+            if poll(&entry, 1, Int32(clamping: (deadlineNs - now) / 1_000_000 + 1)) > 0 { return true }
+        }
     }
 
     private func start(standardInput: Int32, _ pipes: [Pipe]) throws(Fault) -> pid_t {
@@ -78,8 +92,6 @@ package struct ChildProcess {
             posix_spawn_file_actions_adddup2(&actions, pipe.writer, Int32(index + 1))
         }
         if isScrubbed { linux_spawn_close_from(&actions, Int32(pipes.count) + 1) }
-        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        defer { for argument in argv { free(argument) } }
         // Only the crash itself matters, so it needs no backtrace.
         var given = ["SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 }
         for entry in isScrubbed ? RunnerEnvironment.entries : RunnerEnvironment.all {
@@ -88,11 +100,9 @@ package struct ChildProcess {
                 given[String(parts[0])] = String(parts[1])
             }
         }
-        var variables: [UnsafeMutablePointer<CChar>?] =
-            given.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for variable in variables { free(variable) } }
-        var pid: pid_t = 0
-        guard posix_spawn(&pid, arguments[0], &actions, nil, &argv, &variables) == 0 else {
+        let (pid, status) = PluginSpawn.start(
+            arguments, &actions, environment: given.map { "\($0.key)=\($0.value)" })
+        guard status == 0 else {
             throw Fault(message: "\(arguments[0]) cannot be started")
         }
         return pid
@@ -126,7 +136,8 @@ private final class Pipe {
 private struct ReadingLoop {
     private static let bytesMax = 1 << 20
     private let pipes: [Pipe]
-    private var deadlineNs: UInt64
+    /// `report` may have moved it.
+    private(set) var deadlineNs: UInt64
     private var bytes: [[UInt8]] = [[], [], []]
     private var isOpen = [true, true, true]
     private var chunk = [UInt8](repeating: 0, count: 16 * 1024)
@@ -171,5 +182,7 @@ private struct ReadingLoop {
             bytes[index].removeSubrange(...end)
             if let ms = report(line) { deadlineNs = SystemClock.monotonicNs + ms * 1_000_000 }
         }
+        // No line of ours is that long.
+        if bytes[index].count > Self.bytesMax { bytes[index] = [] }
     }
 }

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import SignalboxThreads
 internal import Synchronization
 
 /// Confines this process before any code of a plugin runs in it.
@@ -46,6 +47,41 @@ public enum Confiner {
         }
     }
 
+    /// Confines this process, in which a plugin is examined, like that of an isolated plugin, and lets it start no
+    /// process. Call it while there is one thread.
+    ///
+    /// `isWatched`: by a tool that looks for misused memory, whose own tables would count as memory. `onProcess` is
+    /// called on a thread of its own at the first attempt to start a process, unless a tool watches or the kernel
+    /// cannot tell. Returns what is missing; nil: nothing.
+    package static func enterExamination(
+        isWatched: Bool, onProcess: @escaping @Sendable () -> Void
+    ) -> String? {
+        _ = linux_die_with_parent()
+        limit(isSandbox: false, hasMemory: !isWatched)
+        _ = confine_privileges()
+        var attempts: Int32 = -1
+        let status =
+            isWatched ? seccomp_no_processes(1, nil) : seccomp_no_processes(0, &attempts)
+        if status != 0 {
+            return "the processes that the plugin starts are not bounded: this kernel or container has no "
+                + "seccomp filters (\(String(cString: strerror(status))))"
+        }
+        guard attempts >= 0 else { return nil }
+        let all = attempts
+        SystemThread.start("sbx-check") {
+            guard seccomp_refuse_attempt(all) == 0 else { return }
+            onProcess()
+            while seccomp_refuse_attempt(all) == 0 {}
+        }
+        return nil
+    }
+
+    /// Lets this thread start no process, for good: a library that is only described has nothing to start.
+    package static func forbidProcesses() {
+        guard confine_privileges() == 0 else { return }
+        _ = seccomp_no_processes(0, nil)
+    }
+
     /// A person who runs the command has no plan on standard input.
     private static func readPlan() -> ConfinementPlan {
         var facts = stat()
@@ -73,12 +109,7 @@ public enum Confiner {
     /// Returns what a sandbox must have and this one has not; nil if it is sound.
     private static func confine(_ plan: ConfinementPlan) -> String? {
         let isSandbox = plan.confinement == .sandbox
-        if plan.has(.limits) {
-            _ = confine_cores()
-            _ = confine_files(isSandbox ? sandboxFilesMax : filesMax)
-            _ = confine_memory(memoryMax)
-            _ = confine_survival(survival)
-        }
+        if plan.has(.limits) { limit(isSandbox: isSandbox, hasMemory: true) }
         if isSandbox, plan.has(.namespaces) { enterNamespaces(plan) }
         if plan.has(.privileges) {
             let status = confine_privileges()
@@ -102,6 +133,13 @@ public enum Confiner {
             if status != 0 { return words("seccomp filters (Linux 4.14)", status) }
         }
         return nil
+    }
+
+    private static func limit(isSandbox: Bool, hasMemory: Bool) {
+        _ = confine_cores()
+        _ = confine_files(isSandbox ? sandboxFilesMax : filesMax)
+        if hasMemory { _ = confine_memory(memoryMax) }
+        _ = confine_survival(survival)
     }
 
     /// Containers often forbid them; then the filter of system calls does without.

@@ -47,29 +47,9 @@ final class RunnerProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, input.file, STDIN_FILENO)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         if plan.has(.descriptors) { linux_spawn_close_from(&actions, Self.socket + 1) }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // It must not inherit the signals that the gateway's threads block, or the program's signal handlers.
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        // A group of its own, so that what it starts can be ended with it.
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-        var argv: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-        defer { for argument in argv { free(argument) } }
-        var environment: [UnsafeMutablePointer<CChar>?] =
-            (plan.has(.environment) ? RunnerEnvironment.entries : RunnerEnvironment.all)
-            .map { strdup($0) } + [nil]
-        defer { for entry in environment { free(entry) } }
-        var pid: pid_t = 0
-        let status = posix_spawn(&pid, command[0], &actions, &attributes, &argv, &environment)
+        let (pid, status) = PluginSpawn.start(
+            command, &actions,
+            environment: plan.has(.environment) ? RunnerEnvironment.entries : RunnerEnvironment.all)
         guard status == 0 else {
             throw PluginFault(
                 .unreachable, "its process cannot be started: \(command[0]): \(words(status))")
