@@ -72,8 +72,9 @@ struct Machinery: Sendable {
         } catch {
             throw plan.fault("no-resources", "the gateway cannot start: \(error.message)")
         }
-        workers = WorkerThreads(count: workerCount, waitingMax: 10_000)
         alarms = AlarmClock()
+        workers = WorkerThreads(
+            count: workerCount, waitingMax: 10_000, watch: Self.watch(alarms, metrics, logger))
         do throws(ResourceError) {
             pushes = try PushEngine(threads: max(1, cores / 2))
         } catch {
@@ -84,6 +85,24 @@ struct Machinery: Sendable {
                 callsMax: Self.restCallsMax, hostCallsMax: Self.restCallsMax / 2, proxies: proxies)
         } catch {
             throw plan.fault("no-rest-client", error.message)
+        }
+    }
+
+    /// Tells of calls into plugins that take over a second, while they do.
+    private static func watch(
+        _ alarms: AlarmClock, _ metrics: GatewayMetrics, _ logger: Logger
+    ) -> CallWatch {
+        let lines = FaultLines()
+        return CallWatch(alarms) { call in
+            let (role, name) = (call.kind.role, call.kind.name)
+            metrics.slowCalls[call.owner, role, name].add()
+            guard let skipped = lines.write("\(call.owner) \(role) \(name)") else { return }
+            logger.warning(
+                "a call into a plugin takes over a second",
+                metadata: [
+                    "plugin.instance": "\(call.owner)", "role": "\(role)", "call": "\(name)",
+                    "count": "\(skipped + 1)",
+                ])
         }
     }
 

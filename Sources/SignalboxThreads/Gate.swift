@@ -96,19 +96,4 @@ public final class Gate<Value>: @unchecked Sendable {
             pthread_cond_timedwait(condition, mutex, &deadline)
         }
     }
-
-    /// The same for a wait that may be long: another thread works in the place of a worker that has waited for 20 ms.
-    public func waitCovered<Result>(
-        until attempt: (inout Value) -> (result: Result?, wakeNs: UInt64?)
-    ) -> Result {
-        let coverNs = SystemClock.monotonicNs + 20_000_000
-        let early: Result?? = wait(until: { value -> (Result??, UInt64?) in
-            let (result, wakeNs) = attempt(&value)
-            if let result { return (.some(.some(result)), nil) }
-            return SystemClock.monotonicNs >= coverNs
-                ? (.some(nil), nil) : (nil, min(coverNs, wakeNs ?? coverNs))
-        })
-        if case .some(.some(let result)) = early { return result }
-        return WorkerThreads.covered { wait(until: attempt) }
-    }
 }

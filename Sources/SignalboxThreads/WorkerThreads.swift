@@ -28,6 +28,8 @@ public final class WorkerThreads: Sendable {
         var reminders: [Reminder] = []
         /// Workers that wait for a job, in the order in which they began to.
         var resting: [Worker] = []
+        /// All threads, and what the watch saw of them.
+        var sights: [Sight] = []
         /// Threads in the place of those that are blocked; some may be about to end.
         var spareCount = 0
         /// Threads that are to end, since one that was blocked is back.
@@ -50,15 +52,34 @@ public final class WorkerThreads: Sendable {
     private final class Worker: Sendable {
         /// Somebody took it out of `resting` to run a job.
         let isCalled = Gate(false)
+        let call = CallSlot()
+    }
+
+    /// What the watch saw of a thread.
+    private struct Sight {
+        let worker: Worker
+        /// Its open call when the watch looked last, and since when that is seen.
+        var call: UInt64?
+        var sinceNs: UInt64 = 0
+        /// The call is slow.
+        var isSlow = false
+        /// Another thread works in its place.
+        var hasSpare = false
+        var isTold = false
     }
 
     private let state = Mutex(State())
     private let waitingMax: Int
     private let sparesMax: Int
+    private let watch: CallWatch?
+    /// Somebody looks at the calls from time to time.
+    private let isWatched = Atomic(false)
 
-    /// Starts `count` threads. `submit` refuses jobs when `waitingMax` are waiting.
-    public init(count: Int, waitingMax: Int) {
+    /// Starts `count` threads. `submit` refuses jobs when `waitingMax` are waiting. With a `watch`, other threads work in
+    /// the place of those that are in a slow call (`watched`).
+    public init(count: Int, waitingMax: Int, watch: CallWatch? = nil) {
         self.waitingMax = waitingMax
+        self.watch = watch
         sparesMax = max(64, 4 * count)
         for number in 1...max(1, count) {
             SystemThread.start("sbx-worker-\(number)") { self.work(Worker()) }
@@ -106,28 +127,89 @@ public final class WorkerThreads: Sendable {
     /// Threads in the place of blocked ones.
     package var spareCount: Int { state.withLock { $0.spareCount } }
 
-    /// Runs what blocks the calling thread for long. If that is a worker, another thread runs jobs in its place, unless
-    /// there are too many already or the system refuses one.
-    public static func covered<Result>(_ body: () -> Result) -> Result {
-        guard let workers = current, workers.beginCover() else { return body() }
-        defer { workers.state.withLock { $0.surplusCount += 1 } }
-        return body()
+    /// Runs a call that may block: a worker that has been in it for 25 to 50 ms gets a stand-in, unless there are
+    /// too many already or the system refuses one. A call within another one is a part of that.
+    public static func watched<Result>(
+        _ owner: CallOwner, _ kind: CallKind, _ body: () throws -> Result
+    ) rethrows -> Result {
+        guard let worker = currentWorker, worker.call.begin(owner, kind) else { return try body() }
+        defer { if worker.call.end() { current?.isBack(worker, owner) } }
+        return try body()
     }
 
-    private func beginCover() -> Bool {
-        let isThere = state.withLock { state -> Bool? in
-            if state.surplusCount > 0 {
-                state.surplusCount -= 1
-                return true
+    /// A slow call has ended: one of the threads ends instead of resting.
+    private func isBack(_ worker: Worker, _ owner: CallOwner) {
+        owner.isSlow(-1)
+        state.withLock { state in
+            guard let place = state.sights.firstIndex(where: { $0.worker === worker }) else {
+                return
             }
-            guard state.spareCount < sparesMax else { return false }
-            state.spareCount += 1
+            if state.sights[place].hasSpare { state.surplusCount += 1 }
+            state.sights[place] = Sight(worker: worker)
+        }
+    }
+
+    /// Looks at the calls, and does so again while a thread works. Thread: of the alarms.
+    private func look(_ watch: CallWatch) {
+        let now = SystemClock.monotonicNs
+        let (goesOn, long) = state.withLock { state -> (Bool, [LongCall]) in
+            var long: [LongCall] = []
+            for place in state.sights.indices {
+                if let call = look(at: place, nowNs: now, &state) { long.append(call) }
+            }
+            let isBusy = !state.isStopping && state.resting.count < state.sights.count
+            // In the lock: whoever is taken out of those that rest later sees it.
+            isWatched.store(isBusy, ordering: .releasing)
+            return (isBusy, long)
+        }
+        if goesOn { watch.alarms.after(ms: CallWatch.periodMs) { self.look(watch) } }
+        for call in long { watch.onLong(call) }
+    }
+
+    /// Looks at one thread; returns its call if that is to be told of now.
+    private func look(at place: Int, nowNs: UInt64, _ state: inout State) -> LongCall? {
+        let slot = state.sights[place].worker.call
+        let open = slot.openCall
+        guard let open, open == state.sights[place].call else {
+            // One that was slow has ended, and says so itself as soon as this is over.
+            guard !state.sights[place].isSlow else { return nil }
+            state.sights[place].call = open
+            state.sights[place].sinceNs = nowNs
             return nil
         }
-        if let isThere { return isThere }
-        if SystemThread.isStarted("sbx-spare", { self.work(Worker()) }) { return true }
-        state.withLock { $0.spareCount -= 1 }
-        return false
+        let isNew = !state.sights[place].isSlow
+        if isNew, !slot.mark(open) { return nil }
+        // A marked call does not end before the lock is free, so its owner is there.
+        guard let (owner, kind) = slot.owning else { return nil }
+        if isNew {
+            state.sights[place].isSlow = true
+            owner.isSlow(1)
+        }
+        if !state.sights[place].hasSpare { state.sights[place].hasSpare = addSpare(&state) }
+        guard nowNs - state.sights[place].sinceNs >= CallWatch.longNs,
+            !state.sights[place].isTold
+        else { return nil }
+        state.sights[place].isTold = true
+        return LongCall(owner: owner.name, kind: kind)
+    }
+
+    private func addSpare(_ state: inout State) -> Bool {
+        if state.surplusCount > 0 {
+            state.surplusCount -= 1
+            return true
+        }
+        guard state.spareCount < sparesMax else { return false }
+        guard SystemThread.isStarted("sbx-spare", { self.work(Worker()) }) else { return false }
+        state.spareCount += 1
+        return true
+    }
+
+    /// A thread that has rested works: somebody must look, unless somebody does.
+    private func beWatched() {
+        guard let watch, !isWatched.load(ordering: .acquiring),
+            !isWatched.exchange(true, ordering: .acquiringAndReleasing)
+        else { return }
+        watch.alarms.after(ms: CallWatch.periodMs) { self.look(watch) }
     }
 
     /// No job waits, and a worker rests: the calling worker may block for a moment.
@@ -145,16 +227,25 @@ public final class WorkerThreads: Sendable {
 
     // MARK: Threads
 
-    private static let key: pthread_key_t = {
+    private static let key = newKey()
+    private static let workerKey = newKey()
+
+    private static func newKey() -> pthread_key_t {
         var key = pthread_key_t()
         pthread_key_create(&key, nil)
         return key
-    }()
+    }
 
     /// The threads that the calling one belongs to, which live as long as it does; nil: it is no worker.
     public static var current: WorkerThreads? {
         pthread_getspecific(key).map {
             Unmanaged<WorkerThreads>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
+    private static var currentWorker: Worker? {
+        pthread_getspecific(workerKey).map {
+            Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue()
         }
     }
 
@@ -167,10 +258,16 @@ public final class WorkerThreads: Sendable {
 
     private func work(_ worker: Worker) {
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
+        pthread_setspecific(Self.workerKey, Unmanaged.passUnretained(worker).toOpaque())
+        state.withLock { $0.sights.append(Sight(worker: worker)) }
+        beWatched()
+        defer { state.withLock { state in state.sights.removeAll { $0.worker === worker } } }
         while true {
             switch next(worker) {
             case .job(let item): item.run()
-            case .rest(let untilNs): rest(worker, untilNs)
+            case .rest(let untilNs):
+                rest(worker, untilNs)
+                beWatched()
             case .end(let heir):
                 heir?.isCalled.update { $0 = true }
                 return

@@ -5,15 +5,16 @@ import SignalboxCore
 import Synchronization
 import Testing
 
-/// An isolated plugin that never answers.
+/// A plugin that does not answer, in its own process or in the gateway's.
 @Suite(.timeLimit(.minutes(2))) struct StuckPluginTests {
-    /// The project template for builders in C, which waits for ever.
-    private static func library() async throws -> String {
+    /// The project template for builders in C, which waits until there is a file.
+    private static func library(until file: URL) async throws -> String {
         let template = PluginRig.root.appending(path: "Examples/templates/c/build/plugin.c")
         let source = try String(contentsOf: template, encoding: .utf8)
             .replacing(
                 "  sbx_json_value root;\n  sbx_status status",
-                with: "  for (;;) pause();\n  sbx_json_value root;\n  sbx_status status"
+                with:
+                    "  while (access(\"\(file.path)\", F_OK)) usleep(1000);\n  sbx_json_value root;\n  sbx_status status"
             ).replacing(
                 "#include <signalbox/kit.h>",
                 with: "#include <signalbox/kit.h>\n#include <unistd.h>")
@@ -29,10 +30,12 @@ import Testing
         var others: [String] = []
     }
 
-    @Test func `it holds up no other route, and not more than a few of its own events`()
-        async throws
-    {
-        let library = try await Self.library()
+    @Test(arguments: ["process", "none"])
+    func `it holds up no other route, and not more than a few of its own events`(
+        isolation: String
+    ) async throws {
+        let end = try Workshop.folder().appending(path: "end")
+        let library = try await Self.library(until: end)
         let rig = try await GatewayRig(
             change: { $0.isolation.workMs = 30_000 },
             config: { simulators in
@@ -41,7 +44,7 @@ import Testing
                 ) + """
 
                       texts: { library: Texts }
-                      stuck: { library: \(library), isolation: process }
+                      stuck: { library: \(library), isolation: \(isolation) }
                     routes:
                       - { name: stuck, from: shop, when: { type: stuck }, build: { with: stuck }, send: { ios: apns } }
                       - { name: good, from: shop, when: { type: good }, build: { with: texts }, send: { ios: apns } }
@@ -72,6 +75,17 @@ import Testing
         #expect(found.refused < 200, "all of them had ended: the plugin's process was restarted")
         #expect(found.others.isEmpty)
         #expect(rig.log.all.count { $0.contains("builder is unavailable") } == 1)
+        // While it still waits, it is named.
+        while !rig.log.all.contains(where: { $0.contains("takes over a second") }) {
+            await Task.yield()
+        }
+        let line = try #require(rig.log.all.first { $0.contains("takes over a second") })
+        for part in ["stuck", "build", "build()"] { #expect(line.contains(part), "\(line)") }
+        let metrics = rig.gateway.metricsText
+        #expect(
+            metrics.contains(
+                #"signalbox_slow_calls_total{instance="stuck",role="build",call="build()"}"#))
+        #expect(FileManager.default.createFile(atPath: end.path, contents: nil))
         await rig.end()
     }
 }

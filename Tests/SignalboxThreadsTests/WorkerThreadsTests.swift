@@ -60,13 +60,28 @@ import Testing
         #expect(!threads.submit {})
     }
 
-    @Test func `jobs run while all threads wait for something`() async {
-        let threads = WorkerThreads(count: 2, waitingMax: 10)
+    private static let kind = CallKind("ingest", "handle()")
+
+    /// Workers that are watched.
+    private static func watched(
+        count: Int, onLong: @escaping @Sendable (LongCall) -> Void = { _ in }
+    ) -> WorkerThreads {
+        WorkerThreads(count: count, waitingMax: 10, watch: CallWatch(AlarmClock(), onLong: onLong))
+    }
+
+    /// Blocks in a call until the gate opens.
+    private static func block(_ isHeld: Gate<Bool>, of owner: CallOwner) {
+        WorkerThreads.watched(owner, kind) { isHeld.wait(for: { $0 ? nil : () }) }
+    }
+
+    @Test func `jobs run while all threads are in calls that block`() async {
+        let threads = Self.watched(count: 2)
+        let owner = CallOwner("stuck")
         let isHeld = Gate(true)
         let ended = Gate(0)
         for _ in 0..<6 {
             threads.submitBounded {
-                isHeld.waitCovered(until: { isHeld in (isHeld ? nil : (), nil) })
+                Self.block(isHeld, of: owner)
                 ended.update { $0 += 1 }
             }
         }
@@ -76,18 +91,56 @@ import Testing
         #expect(ended.update { $0 } == 0)
         isHeld.updateAll { $0 = false }
         await SystemThread.value { ended.wait { $0 == 6 ? () : nil } }
+        #expect(owner.slowCount == 0)
+        threads.stop()
+    }
+
+    @Test func `an owner with sixteen slow calls is full, and no other is`() async {
+        let threads = Self.watched(count: 2)
+        let (stuck, other) = (CallOwner("stuck"), CallOwner("other"))
+        let isHeld = Gate(true)
+        for _ in 0..<16 { threads.submitBounded { Self.block(isHeld, of: stuck) } }
+        while stuck.slowCount < 16 { await Task.yield() }
+        #expect(stuck.isFull)
+        #expect(!other.isFull)
+        isHeld.updateAll { $0 = false }
+        while stuck.isFull { await Task.yield() }
+        threads.stop()
+    }
+
+    @Test func `a call that takes over a second is told of while it does, once, as its owner's`()
+        async
+    {
+        let told = Gate<[LongCall]>([])
+        let threads = Self.watched(count: 1) { call in told.update { $0.append(call) } }
+        let isHeld = Gate(true)
+        let owner = CallOwner("stuck")
+        threads.submitBounded {
+            WorkerThreads.watched(owner, Self.kind) {
+                // A call within it is a part of it.
+                WorkerThreads.watched(CallOwner("inner"), CallKind("x", "y")) {
+                    isHeld.wait(for: { $0 ? nil : () })
+                }
+            }
+        }
+        let calls = await SystemThread.value { told.wait { $0.isEmpty ? nil : $0 } }
+        isHeld.updateAll { $0 = false }
+        while owner.slowCount > 0 { await Task.yield() }
+        #expect(told.update { $0.count } == 1)
+        #expect(calls.map(\.owner) == ["stuck"])
+        #expect(calls.map(\.kind.name) == ["handle()"])
         threads.stop()
     }
 
     /// Whoever submits a job last wakes nobody for it, and the thread that was stood in for ends.
     @Test(arguments: [false, true])
     func `what a thread leaves when it ends is done by another`(isReminder: Bool) async {
-        let threads = WorkerThreads(count: 1, waitingMax: 10)
+        let threads = Self.watched(count: 1)
         let isHeld = Gate(true)
         await withCheckedContinuation { continuation in
             let owner = Gate(())
             threads.submitBounded {
-                isHeld.waitCovered(until: { isHeld in (isHeld ? nil : (), nil) })
+                Self.block(isHeld, of: CallOwner("stuck"))
                 guard isReminder else {
                     threads.submitNext { continuation.resume() }
                     return
@@ -108,13 +161,14 @@ import Testing
     }
 
     @Test func `threads in the place of others are bounded, and end when those are back`() async {
-        let threads = WorkerThreads(count: 1, waitingMax: 10)
+        let threads = Self.watched(count: 1)
+        let owner = CallOwner("stuck")
         let isHeld = Gate(true)
         let started = Gate(0)
         for _ in 0..<200 {
             threads.submitBounded {
                 started.update { $0 += 1 }
-                isHeld.waitCovered(until: { isHeld in (isHeld ? nil : (), nil) })
+                Self.block(isHeld, of: owner)
             }
         }
         await SystemThread.value { started.wait { $0 == 65 ? () : nil } }

@@ -1,8 +1,9 @@
 /* signalbox/types.h - the types and rules that all other headers of the contract share.
  *
  * THREAD TAGS, on every function of the contract
- *   [control]  one call at a time for one instance; may block for seconds.
- *   [worker]   any thread of the host, several at once (unless SBX_F_SERIAL); must not block.
+ *   [control]  one call at a time for one instance; may block for seconds. One that takes over 30 s fails.
+ *   [worker]   any thread of the host, several at once (unless SBX_F_SERIAL); must not block. The host names one that
+ *              takes over a second, and gives an instance with 16 slow calls no more events.
  *   [any]      any thread, any time between the start of create() and the return of stop().
  * A tag on a plugin's function says how the host calls it; a tag on a host's function says from
  * where a plugin may call it. The host holds no lock while it calls a plugin and never calls

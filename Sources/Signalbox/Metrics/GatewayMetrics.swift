@@ -170,6 +170,9 @@ final class GatewayMetrics: Sendable {
     let pluginFaults = Counters(
         "signalbox_plugin_faults_total", "violations of the contract; the log has the details",
         ["instance"])
+    let slowCalls = Counters(
+        "signalbox_slow_calls_total", "calls of workers into plugins that took over a second",
+        ["instance", "role", "call"])
     /// Those that plugins make, and the host for isolated ones.
     let plugins = PluginMetrics()
 

@@ -9,6 +9,9 @@ final class Findings: Sendable {
     private static let failuresMax = 4
     private let failed = Mutex<[CheckRule: Int]>([:])
     private let doingNow = Mutex("")
+    /// As the texts of the rules say.
+    private static let waitMsMax: UInt64 = 500
+    private let blocks = Mutex<CheckRule?>(nil)
 
     /// What is being done, for findings of other threads.
     var place: String { doingNow.withLock { $0 } }
@@ -30,6 +33,15 @@ final class Findings: Sendable {
 
     /// Something to know that breaks no rule.
     func note(_ words: String) { tell([.init("note", .string(words))]) }
+
+    /// A call of the role that is examined waited for so long.
+    func waited(_ name: String, ms: UInt64) {
+        guard ms >= Self.waitMsMax, let rule = blocks.withLock({ $0 }) else { return }
+        fail(rule, "\(name) waited for \(ms) ms")
+    }
+
+    /// Names the rule about calls that wait in the role that is examined now.
+    func examine(blocks rule: CheckRule?) { blocks.withLock { $0 = rule } }
 
     func finish() { tell([.init("end", .bool(true))]) }
 

@@ -64,17 +64,22 @@ final class Subject: @unchecked Sendable {
         let error = ErrorRoom()
         let status = ThreadNote.run(tag, name, isRefresh: isRefresh) {
             CallScope.run(isControl: tag == .control) { arena in
-                if tag == .worker, let turn {
-                    turn.update { _ in body(arena, error.pointer) }
-                } else {
-                    body(arena, error.pointer)
-                }
+                guard tag == .worker else { return body(arena, error.pointer) }
+                guard let turn else { return watched(name) { body(arena, error.pointer) } }
+                return turn.update { _ in watched(name) { body(arena, error.pointer) } }
             }
         }
         let result = CallResult(status: status, words: error.words)
         if let fault = error.fault { Findings.shared.fail(.secretsWords, "\(name): \(fault)") }
         watch(result.words, "the error of \(name)")
         return result
+    }
+
+    /// Reports a call of a worker that waits for long.
+    private func watched(_ name: String, _ body: () -> sbx_status) -> sbx_status {
+        let (status, ms) = BusyTime.waited(body)
+        Findings.shared.waited(name, ms: ms)
+        return status
     }
 
     /// Reports a text that reveals something confidential.

@@ -38,12 +38,14 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case ingestEmits = "ingest.emits"
     case ingestFinish = "ingest.finish"
     case ingestThreads = "ingest.threads"
+    case ingestBlocks = "ingest.blocks"
 
     case filterPure = "filter.pure"
     case filterServices = "filter.services"
     case filterDecides = "filter.decides"
     case filterUnknown = "filter.unknown"
     case filterThreads = "filter.threads"
+    case filterBlocks = "filter.blocks"
 
     case buildPure = "build.pure"
     case buildServices = "build.services"
@@ -52,6 +54,7 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case buildSamples = "build.samples"
     case buildEmits = "build.emits"
     case buildThreads = "build.threads"
+    case buildBlocks = "build.blocks"
 
     case sendHTTPEndpoint = "send-http.endpoint"
     case sendHTTPPrepare = "send-http.prepare"
@@ -61,6 +64,7 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case sendHTTPClassify = "send-http.classify"
     case sendHTTPReasons = "send-http.reasons"
     case sendHTTPThreads = "send-http.threads"
+    case sendHTTPBlocks = "send-http.blocks"
 
     case registerKinds = "register.kinds"
     case registerEndpoint = "register.endpoint"
@@ -70,6 +74,7 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case registerClassify = "register.classify"
     case registerReasons = "register.reasons"
     case registerThreads = "register.threads"
+    case registerBlocks = "register.blocks"
 
     case sendSubmit = "send.submit"
     case sendBlocks = "send.blocks"
@@ -82,6 +87,7 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case sourceEvents = "source.events"
     case sourceTokens = "source.tokens"
     case sourcePause = "source.pause"
+    case sourceBlocks = "source.blocks"
 
     case observeBlocks = "observe.blocks"
     case observeAnswers = "observe.answers"
@@ -106,4 +112,7 @@ public enum CheckRule: String, Sendable, CaseIterable {
 
     /// The first word of the name. Rules of one section are checked together.
     public var section: String { String(rawValue.prefix { $0 != "." }) }
+
+    /// The rule of its section about calls that wait; nil: there is none.
+    var blocks: CheckRule? { CheckRule(rawValue: "\(section).blocks") }
 }

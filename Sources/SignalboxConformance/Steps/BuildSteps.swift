@@ -8,8 +8,8 @@ enum BuildSteps {
     static let all = [
         CheckStep(
             name: "build",
-            rules: [.buildPure, .buildServices, .buildEmits], seconds: 20, role: SBX_ROLE_BUILD,
-            run: pure),
+            rules: [.buildPure, .buildServices, .buildEmits, .buildBlocks], seconds: 20,
+            role: SBX_ROLE_BUILD, run: pure),
         CheckStep(
             name: "build-recipients", rules: [.buildRecipients], seconds: 20, role: SBX_ROLE_BUILD,
             run: recipients),

@@ -7,7 +7,8 @@ internal import SignalboxPluginHost
 enum FilterSteps {
     static let all = [
         CheckStep(
-            name: "filter", rules: [.filterPure, .filterServices, .filterDecides], seconds: 20,
+            name: "filter", rules: [.filterPure, .filterServices, .filterDecides, .filterBlocks],
+            seconds: 20,
             role: SBX_ROLE_FILTER, run: pure),
         CheckStep(
             name: "filter-unknown", rules: [.filterUnknown], seconds: 20, role: SBX_ROLE_FILTER,

@@ -11,7 +11,8 @@ enum IngestSteps {
         CheckStep(
             name: "ingest-paths", rules: [.ingestPaths], role: SBX_ROLE_INGEST, run: paths),
         CheckStep(
-            name: "ingest-hostile", rules: [.ingestHostile, .ingestEmits, .ingestFinish],
+            name: "ingest-hostile",
+            rules: [.ingestHostile, .ingestEmits, .ingestFinish, .ingestBlocks],
             seconds: 30, role: SBX_ROLE_INGEST, run: hostile),
         CheckStep(
             name: "ingest-huge", rules: [.ingestHuge], seconds: 20, role: SBX_ROLE_INGEST, run: huge

@@ -13,10 +13,14 @@ enum RegisterSteps {
     static let all = [
         CheckStep(
             name: "register-prepare",
-            rules: [.registerPrepare, .registerKinds, .registerEndpoint, .registerLeaks],
+            rules: [
+                .registerPrepare, .registerKinds, .registerEndpoint, .registerLeaks,
+                .registerBlocks,
+            ],
             seconds: 20, role: SBX_ROLE_REGISTER
         ) { exam in
-            exam.register(leaving: [.registerPrepare, .registerLeaks]) { translator, _ in
+            exam.register(leaving: [.registerPrepare, .registerLeaks, .registerBlocks]) {
+                translator, _ in
                 translator.checkBatches()
             }
         },

@@ -13,7 +13,10 @@ enum SendHTTPSteps {
     static let all = [
         CheckStep(
             name: "send-http-prepare",
-            rules: [.sendHTTPPrepare, .sendHTTPEndpoint, .sendHTTPLeaks, .sendHTTPEqual],
+            rules: [
+                .sendHTTPPrepare, .sendHTTPEndpoint, .sendHTTPLeaks, .sendHTTPEqual,
+                .sendHTTPBlocks,
+            ],
             seconds: 20, role: SBX_ROLE_SEND_HTTP
         ) { exam in
             exam.sendHTTP { translator, table in

@@ -9,8 +9,8 @@ enum SourceSteps {
     static let all = [
         CheckStep(
             name: "source-run",
-            rules: [.sourceResume, .sourceEvents, .sourceTokens, .sourcePause], seconds: 30,
-            role: SBX_ROLE_SOURCE, run: run)
+            rules: [.sourceResume, .sourceEvents, .sourceTokens, .sourcePause, .sourceBlocks],
+            seconds: 30, role: SBX_ROLE_SOURCE, run: run)
     ]
 
     /// How long a source may take for its first batch: without its bus it has none.
@@ -52,7 +52,7 @@ enum SourceSteps {
             settle(batches.takeUndecided(), isStored: round != 1, table, subject)
         }
         if !hasEmitted {
-            for rule in [CheckRule.sourceEvents, .sourceTokens] {
+            for rule in [CheckRule.sourceEvents, .sourceTokens, .sourceBlocks] {
                 exam.findings.leave(rule, "nothing was emitted within \(patienceMs / 1_000) s")
             }
         }
@@ -67,7 +67,7 @@ enum SourceSteps {
             exam.findings.fail(.sourceResume, "resume() answers \(resumed.text)")
             return
         }
-        for rule in [CheckRule.sourceEvents, .sourceTokens, .sourcePause] {
+        for rule in [CheckRule.sourceEvents, .sourceTokens, .sourcePause, .sourceBlocks] {
             exam.findings.leave(rule, "resume() answers \(resumed.text)")
         }
     }

@@ -1,5 +1,6 @@
 internal import CSignalbox
 internal import SignalboxCore
+internal import SignalboxThreads
 internal import Synchronization
 
 /// The host as one plugin instance sees it: the state behind its `sbx_host`.
@@ -18,6 +19,8 @@ final class InstanceContext: @unchecked Sendable {
     let metrics: MetricHandles
     let timers = TimerTable()
     let calls = CallGate()
+    /// Whose calls these are, for those who watch the workers.
+    let callOwner: CallOwner
     let credentials = CredentialTable()
     let flights = FlightTable()
     let source = SourceDesk()
@@ -42,6 +45,7 @@ final class InstanceContext: @unchecked Sendable {
         onStructFault: (@Sendable (StructFault, _ call: String) -> Void)? = nil
     ) {
         self.name = name
+        callOwner = CallOwner(name)
         self.program = program
         self.version = version
         self.services = services
@@ -101,6 +105,11 @@ final class InstanceContext: @unchecked Sendable {
         return false
     }
 
+    /// Runs a call of a worker into the plugin.
+    func working<Result>(_ kind: CallKind, _ body: (CArena) -> Result) -> Result {
+        WorkerThreads.watched(callOwner, kind) { CallScope.run(of: owner, body) }
+    }
+
     /// Starts work whose answer reaches the plugin later, on a worker; a stop waits for the answer.
     ///
     /// `start` gets a function that runs the answer; it must call it exactly once if it returns OK.
@@ -111,7 +120,7 @@ final class InstanceContext: @unchecked Sendable {
         let status = start { [self] answer in
             services.onWorker {
                 defer { self.calls.leave() }
-                CallScope.run(of: self.owner) { _ in answer() }
+                self.working(PluginCalls.callback) { _ in answer() }
             }
         }
         if status != SBX_OK { calls.leave() }

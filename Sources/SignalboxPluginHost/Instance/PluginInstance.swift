@@ -151,6 +151,11 @@ public final class PluginInstance: @unchecked Sendable {
         return isDone
     }
 
+    /// Why an event is not given to it now; nil: it is.
+    var fullness: PluginFault? {
+        context.callOwner.isFull ? PluginCalls.fullFault(name) : nil
+    }
+
     /// The table of a role; nil if the plugin does not have it.
     func role<Table: PluginStruct>(_ id: String, _ type: Table.Type) -> Table? {
         guard library.descriptor.roles.contains(id) else { return nil }
@@ -164,11 +169,13 @@ public final class PluginInstance: @unchecked Sendable {
     }
 
     /// Runs a `[worker]` call; nil if the instance is stopping.
-    func work<Result>(_ body: (OpaquePointer, CArena) -> Result) -> Result? {
+    func work<Result>(
+        _ kind: CallKind, _ body: (OpaquePointer, CArena) -> Result
+    ) -> Result? {
         guard context.calls.enter() else { return nil }
         defer { context.calls.leave() }
         guard let raw else { return nil }
-        return CallScope.run(of: context.owner) { arena in
+        return context.working(kind) { arena in
             if let serial { serial.update { _ in body(raw, arena) } } else { body(raw, arena) }
         }
     }
@@ -176,7 +183,7 @@ public final class PluginInstance: @unchecked Sendable {
     /// Runs a `[worker]` call for which a place in the gate of calls is held already.
     func settled(_ body: (OpaquePointer) -> Void) {
         guard let raw else { return }
-        CallScope.run(of: context.owner) { _ in
+        context.working(PluginCalls.settled) { _ in
             if let serial { serial.update { _ in body(raw) } } else { body(raw) }
         }
     }

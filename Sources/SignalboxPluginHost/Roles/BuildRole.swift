@@ -34,7 +34,8 @@ public final class BuildRole: @unchecked Sendable {
     ) -> Result<BuildResult, PluginFault> {
         let sink = BuildSink(
             recipientCount: recipients.count, structs: instance.context.structs)
-        let fault = instance.work { raw, arena -> PluginFault? in
+        if let fault = instance.fullness { return .failure(fault) }
+        let fault = instance.work(PluginCalls.build) { raw, arena -> PluginFault? in
             let input = arena.make(sbx_build_input.self)
             input.pointee.struct_size = UInt32(MemoryLayout<sbx_build_input>.size)
             input.pointee.event = arena.event(event)

@@ -25,7 +25,8 @@ public final class FilterRole: @unchecked Sendable {
         let sink = FilterSink(
             recipientCount: recipients.count, nowUnixMs: nowUnixMs,
             structs: instance.context.structs)
-        let fault = instance.work { raw, arena -> PluginFault? in
+        if let fault = instance.fullness { return .failure(fault) }
+        let fault = instance.work(PluginCalls.filter) { raw, arena -> PluginFault? in
             let input = arena.make(sbx_filter_input.self)
             input.pointee.struct_size = UInt32(MemoryLayout<sbx_filter_input>.size)
             input.pointee.event = arena.event(event)

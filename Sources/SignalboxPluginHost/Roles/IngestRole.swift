@@ -54,7 +54,11 @@ public final class IngestRole: Sendable {
         let sink = IngestSink(
             context: instance.context, limits: limits, receivedUnixMs: request.receivedUnixMs,
             done: done)
-        let result = instance.work { raw, arena -> (sbx_status, sbx_error) in
+        if let fault = instance.fullness {
+            sink.end(fault: fault)
+            return nil
+        }
+        let result = instance.work(PluginCalls.handle) { raw, arena -> (sbx_status, sbx_error) in
             let given = arena.request(request)
             var error = sbx_error.fresh
             let status = table.handle(raw, given, sink.table, &error)

@@ -31,7 +31,7 @@ public final class ObserveRole: @unchecked Sendable {
             guard let context, context.observer.isLate(number) else { return }
             context.misbehaved("did not answer a batch of outcomes for 60 s")
         }
-        let called = instance.work { raw, arena -> sbx_status in
+        let called = instance.work(PluginCalls.observe) { raw, arena -> sbx_status in
             let list = arena.array(sbx_observation.self, count: batch.count)
             for (index, one) in batch.enumerated() {
                 list[index].struct_size = UInt32(MemoryLayout<sbx_observation>.size)

@@ -36,7 +36,7 @@ public final class RegisterRole: @unchecked Sendable {
     ///
     /// Thread: worker.
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
-        TranslatorCalls.prepare(instance, deliveries) {
+        TranslatorCalls.prepare(instance, PluginCalls.report, deliveries) {
             raw, arena, sink, error in
             let changes = deliveries.map { (id: $0.id, change: DeviceChange(carriedBy: $0)) }
             return table.prepare(
@@ -69,7 +69,9 @@ public final class RegisterRole: @unchecked Sendable {
     public func classify(
         app: String, responses: [HTTPResponse]
     ) -> (settled: [Outcome], requests: RequestBatch) {
-        TranslatorCalls.classify(instance, app: app, responses: responses) {
+        TranslatorCalls.classify(
+            instance, PluginCalls.reported, app: app, responses: responses
+        ) {
             raw, batch, count, sink, error in
             table.classify(
                 raw, batch, count, MemoryLayout<sbx_http_response>.stride, sink, error)

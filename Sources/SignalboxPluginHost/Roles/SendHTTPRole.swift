@@ -30,7 +30,7 @@ public final class SendHTTPRole: @unchecked Sendable {
     ///
     /// Thread: worker.
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
-        TranslatorCalls.prepare(instance, deliveries) {
+        TranslatorCalls.prepare(instance, PluginCalls.prepare, deliveries) {
             raw, arena, sink, error in
             table.prepare(
                 raw, arena.text(app), arena.deliveries(deliveries), deliveries.count,
@@ -44,7 +44,9 @@ public final class SendHTTPRole: @unchecked Sendable {
     public func classify(
         app: String, responses: [HTTPResponse]
     ) -> (settled: [Outcome], requests: RequestBatch) {
-        TranslatorCalls.classify(instance, app: app, responses: responses) {
+        TranslatorCalls.classify(
+            instance, PluginCalls.classify, app: app, responses: responses
+        ) {
             raw, batch, count, sink, error in
             table.classify(
                 raw, batch, count, MemoryLayout<sbx_http_response>.stride, sink, error)

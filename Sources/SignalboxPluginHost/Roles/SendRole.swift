@@ -36,7 +36,8 @@ public final class SendRole: Sending, @unchecked Sendable {
         let batch = memory.deliveries(deliveries)
         let flight = context.flights.begin(
             deliveries.map(\.id), memory: memory, onOutcomes: onOutcomes)
-        let called = instance.work { raw, arena -> (status: sbx_status, taken: Int, sbx_error) in
+        let called = instance.work(PluginCalls.submit) {
+            raw, arena -> (status: sbx_status, taken: Int, sbx_error) in
             arena.given.add(memory.given)
             var taken = 0
             var error = sbx_error.fresh

@@ -1,5 +1,6 @@
 package import CSignalbox
 package import SignalboxCore
+internal import SignalboxThreads
 
 /// Calls that the translating roles share.
 package enum TranslatorCalls {
@@ -12,12 +13,12 @@ package enum TranslatorCalls {
     ) -> sbx_status
 
     static func prepare(
-        _ instance: PluginInstance, _ deliveries: [Delivery], _ call: Prepare
+        _ instance: PluginInstance, _ kind: CallKind, _ deliveries: [Delivery], _ call: Prepare
     ) -> PrepareResult {
         let sink = HTTPSink(
             items: deliveries.map(\.id), of: deliveries, makesRequests: true,
             structs: instance.context.structs)
-        let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
+        let called = instance.work(kind) { raw, arena -> (sbx_status, sbx_error) in
             var error = sbx_error.fresh
             let status = sink.lent(to: instance.context) { call(raw, arena, $0, &error) }
             return (status, error)
@@ -38,11 +39,12 @@ package enum TranslatorCalls {
     }
 
     static func classify(
-        _ instance: PluginInstance, app: String, responses: [HTTPResponse], _ call: Classify
+        _ instance: PluginInstance, _ kind: CallKind, app: String, responses: [HTTPResponse],
+        _ call: Classify
     ) -> (settled: [Outcome], requests: RequestBatch) {
         let items = responses.count == 1 ? responses[0].items : responses.flatMap(\.items)
         let sink = HTTPSink(items: items, structs: instance.context.structs)
-        let fault = instance.work { raw, arena -> PluginFault? in
+        let fault = instance.work(kind) { raw, arena -> PluginFault? in
             var error = sbx_error.fresh
             let batch = Self.batch(responses, app: app, in: arena)
             let status = sink.lent(to: instance.context) {

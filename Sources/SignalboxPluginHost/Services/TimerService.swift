@@ -9,7 +9,7 @@ enum TimerService {
             guard let context = InstanceContext.from(host), let body else { return 0 }
             let plugin = PluginContext(pointer: plugin)
             return context.timers.after(ms, services: context.services) { [unowned context] in
-                CallScope.run(of: context.owner) { _ in body(plugin.pointer) }
+                context.working(PluginCalls.callback) { _ in body(plugin.pointer) }
             }
         }
         table.cancel = { host, timer in InstanceContext.from(host)?.timers.cancel(timer) }

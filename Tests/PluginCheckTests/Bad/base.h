@@ -90,6 +90,9 @@ __attribute__((unused)) static void leave(void) { __atomic_sub_fetch(&inside, 1,
 #ifndef ON_PAUSE
 #define ON_PAUSE
 #endif
+#ifndef ON_SETTLED
+#define ON_SETTLED
+#endif
 #ifndef ON_FILTER
 #define ON_FILTER
 #endif
@@ -370,6 +373,7 @@ static sbx_status pause_source(sbx_instance *i, sbx_error *error) {
 }
 static void settled(sbx_instance *i, const sbx_batch_result *results, size_t n, size_t stride) {
   (void)i, (void)results, (void)n, (void)stride;
+  ON_SETTLED
 }
 static const sbx_source source = {sizeof source, 0, resume_source, pause_source, settled};
 

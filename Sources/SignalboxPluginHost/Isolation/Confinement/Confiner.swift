@@ -63,7 +63,8 @@ public enum Confiner {
         let status =
             isWatched ? seccomp_no_processes(1, nil) : seccomp_no_processes(0, &attempts)
         if status != 0 {
-            return "the processes that the plugin starts are not bounded: this kernel or container has no "
+            return
+                "the processes that the plugin starts are not bounded: this kernel or container has no "
                 + "seccomp filters (\(String(cString: strerror(status))))"
         }
         guard attempts >= 0 else { return nil }

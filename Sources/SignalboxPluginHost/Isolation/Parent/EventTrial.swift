@@ -90,7 +90,7 @@ final class EventTrial: Sendable {
         let deadlineNs = SystemClock.monotonicNs + waitMs * 1_000_000
         var isWaiting = false
         var hasThread = false
-        let turn: Turn = state.waitCovered(until: { state in
+        let turn: Turn = state.wait(until: { state in
             func end(_ turn: Turn) -> (Turn?, UInt64?) {
                 if isWaiting { state.waitingCount -= 1 }
                 if hasThread { state.threadCount -= 1 }

@@ -15,22 +15,30 @@ final class IsolatedFilter: Filtering {
         _ event: Event, recipients: [Recipient], route: String, options: JSONText,
         nowUnixMs: UInt64
     ) -> Result<Filtered, PluginFault> {
-        let asked = trial.ask(event, route: route) {
-            () -> Result<WireResult<Filtered>, WorkEnd> in
-            instance.ask(
-                .filter,
-                {
-                    let message = BuildMessage(
-                        event: event, recipients: recipients, route: route, options: options.text)
-                    $0.put(FilterMessage(message, nowUnixMs: nowUnixMs))
-                },
-                check: { answer throws(WireFault) in
-                    guard case .success(let made) = answer.result else { return }
-                    try Self.check(
-                        made, recipientCount: recipients.count, nowUnixMs: nowUnixMs)
-                })
+        let asked = instance.waiting(forEvent: PluginCalls.filter) {
+            trial.ask(event, route: route) {
+                ask(event, recipients, route: route, options: options, nowUnixMs: nowUnixMs)
+            }
         }
         return asked.mapError { $0.fault(instance.name) }.flatMap(\.result)
+    }
+
+    private func ask(
+        _ event: Event, _ recipients: [Recipient], route: String, options: JSONText,
+        nowUnixMs: UInt64
+    ) -> Result<WireResult<Filtered>, WorkEnd> {
+        instance.ask(
+            .filter,
+            {
+                let message = BuildMessage(
+                    event: event, recipients: recipients, route: route, options: options.text)
+                $0.put(FilterMessage(message, nowUnixMs: nowUnixMs))
+            },
+            check: { answer throws(WireFault) in
+                guard case .success(let made) = answer.result else { return }
+                try Self.check(
+                    made, recipientCount: recipients.count, nowUnixMs: nowUnixMs)
+            })
     }
 
     /// What the sink of a plugin in this process refuses is a fault of the other process.

@@ -22,8 +22,7 @@ enum WorkEnd: Error {
         switch self {
         case .stopping: PluginFault(.stopping, "the gateway is stopping")
         case .down: PluginFault(.again, "the plugin \"\(name)\" is being started again")
-        case .busy:
-            PluginFault(.again, "the plugin \"\(name)\" does not answer the calls that it has")
+        case .busy: PluginCalls.fullFault(name)
         case .lost: PluginFault(.again, "the plugin \"\(name)\" ended during the call")
         case .guilty: PluginFault(.lost, "it ends the process of the plugin \"\(name)\" each time")
         case .tooLong: PluginFault(.tooLarge, "the call is too large for the plugin \"\(name)\"")
@@ -40,11 +39,18 @@ extension IsolatedInstance {
         return child.map { .success($0) } ?? .failure(.down)
     }
 
-    /// A call that takes longer, in nanoseconds, is slow: the worker that waits for it is stood in for.
-    private static var slowNs: UInt64 { 20_000_000 }
-    /// Most slow calls about events at a time: an event can be sent again, and each holds a thread. No plugin
-    /// works on more, since it has fewer threads.
-    private static let slowMax = max(16, 2 * Int(threadCount))
+    /// Runs what may wait for the process; another worker stands in for one that waits for long.
+    func waiting<Value>(_ kind: CallKind, _ body: () -> Value) -> Value {
+        WorkerThreads.watched(callOwner, kind, body)
+    }
+
+    /// The same for a call about an event, of which an instance gets so many that are slow.
+    func waiting<Value>(
+        forEvent kind: CallKind, _ body: () -> Result<Value, WorkEnd>
+    ) -> Result<Value, WorkEnd> {
+        callOwner.isFull ? .failure(.busy) : waiting(kind, body)
+    }
+
     /// Worker threads of a process.
     static var threadCount: UInt32 { UInt32(max(4, SystemThread.cores + 2)) }
 
@@ -55,16 +61,9 @@ extension IsolatedInstance {
         _ child: IsolatedChild, _ method: WireMethod,
         onAnswer: (@Sendable (WireFrame?) -> Void)? = nil, _ write: (WireWriter) -> Void
     ) -> Result<WireFrame, WorkEnd> {
-        if method.isAboutEvent, child.peer.openCount >= Self.slowMax,
-            child.peer.openCount(overNs: Self.slowNs) >= Self.slowMax
-        {
-            return .failure(.busy)
-        }
         let deadline = SystemClock.monotonicNs + options.workMs * 1_000_000
         let end: WorkEnd
-        switch child.peer.call(
-            method, deadlineNs: deadline, onAnswer: onAnswer, isCovered: true, write)
-        {
+        switch child.peer.call(method, deadlineNs: deadline, onAnswer: onAnswer, write) {
         case .success(let frame):
             child.hasWorked.store(true, ordering: .relaxed)
             return .success(frame)
@@ -123,7 +122,7 @@ extension IsolatedInstance {
 
     /// Blocks until the process is up or the monotonic deadline has passed. Returns whether it is up.
     func waitUntilUp(deadlineNs: UInt64) -> Bool {
-        state.waitCovered(until: { state in
+        state.wait(until: { state in
             if state.isUp { return (true, nil) }
             if state.isStopping || SystemClock.monotonicNs >= deadlineNs { return (false, nil) }
             return (nil, deadlineNs)

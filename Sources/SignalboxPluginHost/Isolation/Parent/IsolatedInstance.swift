@@ -54,6 +54,8 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     let sending = Mutex(Suspects())
     private(set) var control: ControlThread?
     let made = Mutex<PluginRoles?>(nil)
+    /// Whose calls these are, for those who watch the workers.
+    let callOwner: CallOwner
 
     private init(
         name: String, library: PluginDescriptor, config: CheckedConfig,
@@ -61,6 +63,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         options: IsolationOptions, services: any HostServices
     ) {
         self.name = name
+        callOwner = CallOwner(name)
         self.library = library
         self.options = options
         self.services = services

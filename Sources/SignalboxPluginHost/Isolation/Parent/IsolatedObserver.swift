@@ -19,17 +19,21 @@ final class IsolatedObserver: Observing {
         case .success(let current): child = current
         case .failure: return done(.later(afterMs: 0, reason: "plugin_down"))
         }
-        let worked = instance.work(
-            child, .observe,
-            onAnswer: { [instance] frame in
-                guard let frame else { return done(.later(afterMs: 0, reason: "plugin_failed")) }
-                do throws(WireFault) {
-                    done(try ObserveVerdict(reading: frame))
-                } catch {
-                    _ = instance.malformed(child, .observe, error)
-                    done(.later(afterMs: 0, reason: "plugin_failed"))
-                }
-            }, { $0.put(batch) })
+        let worked = instance.waiting(PluginCalls.observe) {
+            instance.work(
+                child, .observe,
+                onAnswer: { [instance] frame in
+                    guard let frame else {
+                        return done(.later(afterMs: 0, reason: "plugin_failed"))
+                    }
+                    do throws(WireFault) {
+                        done(try ObserveVerdict(reading: frame))
+                    } catch {
+                        _ = instance.malformed(child, .observe, error)
+                        done(.later(afterMs: 0, reason: "plugin_failed"))
+                    }
+                }, { $0.put(batch) })
+        }
         // The reply says that the call came; the verdict is its answer.
         if case .failure = worked { done(.later(afterMs: 0, reason: "plugin_failed")) }
     }

@@ -55,24 +55,26 @@ final class IsolatedIngest: Ingesting {
     /// Hands a request to the plugin. A request lost with the process fails with kind `again`, so that its
     /// source sends it again, and with `lost` if it ends the process each time.
     func handle(_ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void) {
-        let worked = trial.ask(request) {
-            instance.current().flatMap { child in
-                instance.work(
-                    child, .ingest,
-                    onAnswer: { [self] frame in
-                        guard let frame else { return done(failed(.lost(isAlone: false))) }
-                        done(
-                            result(child) { () throws(WireFault) in
-                                try IngestResult(reading: frame)
-                            })
-                    }, { $0.put(request) }
-                ).map { (child, $0) }
-            }
+        let worked = instance.waiting(forEvent: PluginCalls.handle) {
+            trial.ask(request) { instance.current().flatMap { ask($0, request, done) } }
         }
         switch worked {
         case .failure(let end): done(failed(end))
         case .success(let (child, frame)): take(frame, child, done)
         }
+    }
+
+    private func ask(
+        _ child: IsolatedChild, _ request: IngestRequest,
+        _ done: @escaping @Sendable (IngestResult) -> Void
+    ) -> Result<(IsolatedChild, WireFrame), WorkEnd> {
+        instance.work(
+            child, .ingest,
+            onAnswer: { [self] frame in
+                guard let frame else { return done(failed(.lost(isAlone: false))) }
+                done(result(child) { () throws(WireFault) in try IngestResult(reading: frame) })
+            }, { $0.put(request) }
+        ).map { (child, $0) }
     }
 
     private func take(
@@ -139,26 +141,33 @@ final class IsolatedBuilder: Building {
     func build(
         _ event: Event, recipients: [Recipient], route: String, options: JSONText
     ) -> Result<BuildResult, PluginFault> {
-        let asked = trial.ask(event, route: route) {
-            () -> Result<WireResult<BuildResult>, WorkEnd> in
-            instance.ask(
-                .build,
-                {
-                    $0.put(
-                        BuildMessage(
-                            event: event, recipients: recipients, route: route,
-                            options: options.text))
-                },
-                check: { answer throws(WireFault) in
-                    guard case .success(let built) = answer.result else { return }
-                    let named =
-                        built.contents.flatMap { $0.targets.map(\.recipient) }
-                        + built.skips.map(\.recipient)
-                    guard named.allSatisfy({ $0 < recipients.count }) else {
-                        throw WireFault("there is no such recipient")
-                    }
-                })
+        let asked = instance.waiting(forEvent: PluginCalls.build) {
+            trial.ask(event, route: route) {
+                ask(event, recipients, route: route, options: options)
+            }
         }
         return asked.mapError { $0.fault(instance.name) }.flatMap(\.result)
+    }
+
+    private func ask(
+        _ event: Event, _ recipients: [Recipient], route: String, options: JSONText
+    ) -> Result<WireResult<BuildResult>, WorkEnd> {
+        instance.ask(
+            .build,
+            {
+                $0.put(
+                    BuildMessage(
+                        event: event, recipients: recipients, route: route,
+                        options: options.text))
+            },
+            check: { answer throws(WireFault) in
+                guard case .success(let built) = answer.result else { return }
+                let named =
+                    built.contents.flatMap { $0.targets.map(\.recipient) }
+                    + built.skips.map(\.recipient)
+                guard named.allSatisfy({ $0 < recipients.count }) else {
+                    throw WireFault("there is no such recipient")
+                }
+            })
     }
 }

@@ -42,14 +42,16 @@ final class IsolatedSender: Sending {
         let offered = isOnTrial ? Array(deliveries.prefix(1)) : deliveries
         let items = offered.map(\.id)
         let flight = child.flights.begin(items, onOutcomes: onOutcomes)
-        let asked: Result<WireResult<UInt64>, WorkEnd> = instance.ask(
-            child, .submit,
-            { $0.put(SubmitMessage(app: app, flight: flight, deliveries: offered)) },
-            check: { answer throws(WireFault) in
-                if case .success(let taken) = answer.result, taken > UInt64(items.count) {
-                    throw WireFault("it took more than it was offered")
-                }
-            })
+        let asked: Result<WireResult<UInt64>, WorkEnd> = instance.waiting(PluginCalls.submit) {
+            instance.ask(
+                child, .submit,
+                { $0.put(SubmitMessage(app: app, flight: flight, deliveries: offered)) },
+                check: { answer throws(WireFault) in
+                    if case .success(let taken) = answer.result, taken > UInt64(items.count) {
+                        throw WireFault("it took more than it was offered")
+                    }
+                })
+        }
         let result: Result<Int, PluginFault>
         switch asked {
         case .success(let answer): result = answer.result.map { Int($0) }

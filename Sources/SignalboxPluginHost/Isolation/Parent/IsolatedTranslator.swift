@@ -54,6 +54,12 @@ final class IsolatedTranslator: Translating {
 
     /// Renders deliveries of one app.
     func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
+        instance.waiting(role == .register ? PluginCalls.report : PluginCalls.prepare) {
+            render(app, deliveries)
+        }
+    }
+
+    private func render(_ app: String, _ deliveries: [Delivery]) -> PrepareResult {
         let items = deliveries.map(\.id)
         let asked: Result<PrepareResult, WorkEnd> = instance.ask(
             .prepare,
@@ -93,7 +99,7 @@ final class IsolatedTranslator: Translating {
         var settled: [Outcome] = []
         let half = deliveries.count / 2
         for part in [Array(deliveries[..<half]), Array(deliveries[half...])] {
-            if case .ready(let made, let outcomes) = prepare(app: app, deliveries: part),
+            if case .ready(let made, let outcomes) = render(app, part),
                 Self.fit(requests, made)
             {
                 requests.append(contentsOf: made)
@@ -116,6 +122,14 @@ final class IsolatedTranslator: Translating {
     /// up again: an answered request should not be sent twice.
     func classify(
         app: String, responses: [HTTPResponse]
+    ) -> (settled: [Outcome], requests: RequestBatch) {
+        instance.waiting(role == .register ? PluginCalls.reported : PluginCalls.classify) {
+            read(app, responses)
+        }
+    }
+
+    private func read(
+        _ app: String, _ responses: [HTTPResponse]
     ) -> (settled: [Outcome], requests: RequestBatch) {
         switch ask(app, responses) {
         case .success(let made): return made

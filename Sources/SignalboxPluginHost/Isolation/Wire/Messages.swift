@@ -17,9 +17,6 @@ enum WireMethod: UInt16, CaseIterable {
     case log = 64
     case count, misbehaved, shortened, credentialReady, endpointsChanged, outcomes, room, batch
     case condition
-
-    /// Whoever sent the event or request can send it again.
-    var isAboutEvent: Bool { self == .ingest || self == .filter || self == .build }
 }
 
 /// The role that a translator call is for.

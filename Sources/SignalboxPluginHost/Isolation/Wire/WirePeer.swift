@@ -32,7 +32,6 @@ final class WirePeer: Sendable {
     /// Receives the reply to a call.
     private final class Waiter: Sendable {
         let slot = Gate<Result<WireFrame, WireEnd>?>(nil)
-        let startNs = SystemClock.monotonicNs
     }
 
     let channel: WireChannel
@@ -44,13 +43,6 @@ final class WirePeer: Sendable {
     var isGone: Bool { state.withLock { $0.isGone } }
     /// Calls that wait for a reply.
     var openCount: Int { state.withLock { $0.waiting.count } }
-    /// Calls that have waited for a reply for longer than so many nanoseconds.
-    func openCount(overNs: UInt64) -> Int {
-        let now = SystemClock.monotonicNs
-        return state.withLock { state in
-            state.waiting.values.count { now > $0.startNs + overNs }
-        }
-    }
     /// Calls without a reply when the peer went away.
     var lostCount: Int { state.withLock { $0.lost } }
 
@@ -59,11 +51,10 @@ final class WirePeer: Sendable {
     /// Calls the peer, and blocks until there is a reply or the monotonic deadline has passed.
     ///
     /// After a reply, `onAnswer` is called once, with the later answer or with nil when the peer is gone,
-    /// unless `forget` was called first with the reply's call number. With `isCovered`, a worker that waits for long is
-    /// stood in for.
+    /// unless `forget` was called first with the reply's call number.
     func call(
         _ method: WireMethod, deadlineNs: UInt64 = .max,
-        onAnswer: (@Sendable (WireFrame?) -> Void)? = nil, isCovered: Bool = false,
+        onAnswer: (@Sendable (WireFrame?) -> Void)? = nil,
         _ write: (WireWriter) -> Void = { _ in }
     ) -> Result<WireFrame, WireEnd> {
         let message = WireWriter()
@@ -81,16 +72,12 @@ final class WirePeer: Sendable {
         message.finish(method: method.rawValue, kind: Kind.call.rawValue, call: number)
         // If it cannot be sent, the reading thread ends it with all other calls.
         _ = channel.send(message)
-        let attempt = {
-            (slot: inout Result<WireFrame, WireEnd>?) -> (Result<WireFrame, WireEnd>?, UInt64?) in
+        let result = waiter.slot.wait(until: { slot in
             if let slot { return (slot, nil) }
             guard deadlineNs != .max else { return (nil, nil) }
             return SystemClock.monotonicNs >= deadlineNs
                 ? (.failure(.late), nil) : (nil, deadlineNs)
-        }
-        let result =
-            isCovered
-            ? waiter.slot.waitCovered(until: attempt) : waiter.slot.wait(until: attempt)
+        })
         if case .failure = result {
             state.withLock { state in
                 if state.waiting.removeValue(forKey: number) != nil { state.lost += 1 }
