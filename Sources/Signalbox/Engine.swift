@@ -195,7 +195,7 @@ final class Engine: Sendable {
                 try await lanes.open(key)
             } catch let fault as PluginFault where fault.kind == .notFound {
                 // The plugin has no default app: a lane is made when a delivery names an app.
-            } catch let fault as PluginFault where fault.kind == .again && plan.isIsolated(name) {
+            } catch let fault as PluginFault where fault.kind == .again {
                 lanes.backlog(key)
             } catch {
                 throw ConfigurationError(diagnostics: [plan.badEndpoint(name, error)])
@@ -246,7 +246,14 @@ final class Engine: Sendable {
 
     /// Sends what is in memory until the deadline; the rest stays on disk. Returns how many deliveries that are.
     func drain(deadlineNs: UInt64) async -> Int {
-        for lane in lanes.all { lane.drain() }
+        for lane in lanes.all {
+            lane.drain()
+            // Nothing of it can be sent: what waits for a connection is on disk as well.
+            let connections = await lane.carrier.connections()
+            if lane.hold != nil || connections.isFailing && connections.readyCount == 0 {
+                lane.leave()
+            }
+        }
         let inMemory = machinery.inMemory
         _ = await SystemThread.value { inMemory.waitForNone(deadlineNs: deadlineNs) }
         return context.store.waitingCount
@@ -255,7 +262,10 @@ final class Engine: Sendable {
     /// Ends all lanes, which give back what they have not sent. Events are still stored.
     func stopSending() async {
         await sources.stop()
-        for lane in lanes.close() { await lane.stop() }
+        // At once: several whose plugin does not return take no longer than one.
+        await withTaskGroup(of: Void.self) { group in
+            for lane in lanes.close() { group.addTask { await lane.stop() } }
+        }
         lanes.forgetEnded()
     }
 

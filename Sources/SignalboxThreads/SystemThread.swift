@@ -15,6 +15,10 @@ public enum SystemThread {
     /// Number of online processors.
     public static var cores: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
+    /// Lets a handler of signals run on the calling thread although that has used up its stack; for threads that others
+    /// have made. It lasts as long as the thread.
+    public static func prepareForOverflow() { _ = linux_signal_stack() }
+
     /// Names the calling thread. Linux shows the first 15 bytes.
     public static func nameCurrent(_ name: String) { linux_name_thread(name) }
 
@@ -62,7 +66,9 @@ public enum SystemThread {
                 guard let argument else { return nil }
                 let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
                 linux_name_thread(body.name)
+                let stack = linux_signal_stack()
                 body.run()
+                linux_end_signal_stack(stack)
                 return nil
             }, argument.toOpaque())
         guard status == 0 else {

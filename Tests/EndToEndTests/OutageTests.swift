@@ -62,6 +62,19 @@ import Testing
         try await DurabilityTests.adminJSON(rig, "GET", "/dead")["count"]?.integer
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a stop does not wait for a provider that is away`() async throws {
+        let rig = try await GatewayRig(config: {
+            let yaml = Self.yaml($0)
+            return yaml.replacing(/drain: \d+s/, with: "drain: 600s")
+        })
+        try await rig.simulators.apns.take(.closeListener(cut: true))
+        #expect(try await rig.post(Self.webhook("ios", ["a", "b", "c"])).status == 200)
+        _ = try await Self.line(rig, "provider seems to be down")
+        #expect(await rig.gateway.stop() == 3)
+        await rig.end()
+    }
+
     @Test func `pushes that could not be sent outlive the outage and use up no attempt`()
         async throws
     {

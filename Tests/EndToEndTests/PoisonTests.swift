@@ -75,6 +75,10 @@ import Testing
     @Test(arguments: [
         ("__builtin_trap();", [-SIGILL, -SIGTRAP], "it crashed"),
         ("exit(0);", [70], "it was ended by exit()"),
+        (
+            "for (;;) { volatile char *room = __builtin_alloca(4096); *room = 1; }", [-SIGSEGV],
+            "it crashed"
+        ),
     ])
     func `a plugin that ends the gateway is named`(
         code: String, statuses: [Int32], words: String

@@ -268,6 +268,33 @@ import Testing
         _ = await instance.stop(deadlineMs: 5_000)
     }
 
+    @Test(arguments: [
+        ("return SBX_OK;", "plugin_forgot"), ("return SBX_E_INTERNAL;", "plugin_forgot"),
+        (
+            """
+            for (size_t k = 0; k < n; k++) {
+              sbx_outcome o = {.struct_size = sizeof o, .kind = 99, .item = SBX_AT(sbx_http_response, r, k, s)->items[0]};
+              sink->settle(sink, &o, 1, sizeof o);
+            }
+            """, "plugin_bad_kind"
+        ),
+    ])
+    func `what a provider has taken is not sent again, although the plugin forgets it`(
+        classify: String, reason: String
+    ) async throws {
+        let (instance, role) = try await sender(prepare: Self.sendAll, classify: classify)
+        let (settled, requests) = role.classify(
+            app: "",
+            responses: [
+                HTTPResponse(status: 200, items: [1]), HTTPResponse(status: 204, items: [2]),
+                HTTPResponse(status: 500, items: [3]),
+            ])
+        #expect(settled.map(\.kind) == [.delivered, .delivered, .retry])
+        #expect(settled.map(\.reason) == [reason, reason, reason])
+        #expect(requests.items == [])
+        _ = await instance.stop(deadlineMs: 5_000)
+    }
+
     @Test func `a serial instance is called by one thread at a time`() async throws {
         let (instance, role) = try await sender(
             prepare: """

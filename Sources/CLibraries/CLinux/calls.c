@@ -17,6 +17,25 @@ int linux_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 
 
 void linux_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+/* Room for the registers of any processor, and for a handler that writes a line. */
+enum { linux_signal_stack_bytes = 64 * 1024 };
+
+void *linux_signal_stack(void) {
+  stack_t now;
+  if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE)) return NULL;
+  void *room = mmap(NULL, linux_signal_stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return NULL;
+  stack_t made = {.ss_sp = room, .ss_size = linux_signal_stack_bytes};
+  if (sigaltstack(&made, NULL) == 0) return room;
+  (void)munmap(room, linux_signal_stack_bytes);
+  return NULL;
+}
+
+void linux_end_signal_stack(void *stack) {
+  stack_t none = {.ss_flags = SS_DISABLE};
+  if (stack && sigaltstack(&none, NULL) == 0) (void)munmap(stack, linux_signal_stack_bytes);
+}
+
 int linux_spawn_close_from(void *actions, int first) { return posix_spawn_file_actions_addclosefrom_np(actions, first); }
 
 int linux_socket_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }

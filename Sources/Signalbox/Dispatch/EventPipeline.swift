@@ -404,7 +404,8 @@ final class EventPipeline: Sendable {
             if next == nil || next === asked { return built }
             builder = next
         }
-        return .failure(PluginFault(.unsupported, "the instance has no build role"))
+        // A configuration has it: the gateway has just stopped, or the instance is not up yet.
+        return .failure(PluginFault(.again, "the instance is not running"))
     }
 }
 

@@ -83,10 +83,6 @@ struct GatewayPlan: Sendable {
     }
 
     /// Whether an instance runs in a process of its own.
-    func isIsolated(_ name: String) -> Bool {
-        plugins.first { $0.name == name }?.settings.isIsolated == true
-    }
-
     /// A sender that does not say where requests go.
     func badEndpoint(_ name: String, _ error: any Error) -> Diagnostic {
         let plugin = plugins.first { $0.name == name }

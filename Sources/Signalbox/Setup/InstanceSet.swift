@@ -138,8 +138,8 @@ struct InstanceSet: Sendable {
                 if !endpoint.isREST { try PushEngine.check(try endpoint.pushEndpoint()) }
             } catch let fault as PluginFault where fault.kind == .notFound {
                 // Endpoints belong to its apps.
-            } catch let fault as PluginFault where fault.kind == .again && plan.isIsolated(name) {
-                // Its process is being started again: its lane waits, and nobody else does.
+            } catch let fault as PluginFault where fault.kind == .again {
+                // It is being started again: its lane waits, and nobody else does.
             } catch {
                 faults.append(plan.badEndpoint(name, error))
             }
@@ -190,8 +190,11 @@ struct InstanceSet: Sendable {
 
     /// Stops and destroys all instances, except those that are kept.
     func stop(except kept: [any HostedInstance] = [], deadlineMs: UInt64) async {
-        for instance in instances where !kept.contains(where: { $0 === instance }) {
-            _ = await instance.stop(deadlineMs: deadlineMs)
+        // At once: several that do not end in time take no longer than one.
+        await withTaskGroup(of: Void.self) { group in
+            for instance in instances where !kept.contains(where: { $0 === instance }) {
+                group.addTask { _ = await instance.stop(deadlineMs: deadlineMs) }
+            }
         }
     }
 }

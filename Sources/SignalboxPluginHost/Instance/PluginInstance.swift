@@ -20,39 +20,70 @@ public final class PluginInstance: @unchecked Sendable {
     private var raw: OpaquePointer?
     /// Whether start() returned OK: the contract allows stop() only then.
     private var isStarted = false
+    /// It waits for something that is away, and is started again until it is there.
+    private let isWaiting = Atomic(false)
+    let wait = Mutex<StartWait?>(nil)
 
     private init(
-        name: String, library: PluginLibrary, config: String, context: InstanceContext
+        name: String, library: PluginLibrary, config: String, context: InstanceContext,
+        controlMs: UInt64
     ) {
         self.name = name
+        self.controlMs = controlMs
         self.config = config
         self.library = library
         self.context = context
         serial = library.isSerial ? Gate(()) : nil
     }
 
+    /// How long a `[control]` call may take, in milliseconds.
+    private let controlMs: UInt64
+
     /// Creates an instance from a config that fits the plugin's schema.
+    ///
+    /// A `[control]` call that takes over `controlMs` fails, and the instance is abandoned.
     public static func create(
         name: String, library: PluginLibrary, config: CheckedConfig, program: String = "signalbox",
-        version: String, services: any HostServices
+        version: String, services: any HostServices,
+        controlMs: UInt64 = IsolationOptions().controlMs
     ) async throws(PluginFault) -> PluginInstance {
         let context = InstanceContext(
             name: name, program: program, version: version, minor: library.table.abi_minor,
             secrets: config.secrets, services: services, lookup: Services.lookup)
         let json = config.json.text
         let instance = PluginInstance(
-            name: name, library: library, config: json, context: context)
+            name: name, library: library, config: json, context: context, controlMs: controlMs)
         let control = try ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
-        if case .some(.some(let fault)) = await control.value({ instance.create() }) {
+        if let fault = await instance.inTime("create()", { instance.create() }) {
             control.stop()
             throw fault
         }
         return instance
     }
 
+    /// Makes a `[control]` call that may fail. One that does not return in time costs the instance, and nobody else.
+    private func inTime(
+        _ call: String, _ body: @escaping @Sendable () -> PluginFault?
+    ) async -> PluginFault? {
+        guard let control else { return PluginFault(.stopping, "the instance is stopped") }
+        switch await Within.value(ms: controlMs, { await control.value(body) }) {
+        case .some(.some(let fault)): return fault
+        case .some(.none): return PluginFault(.stopping, "the instance is stopped")
+        case .none:
+            abandon()
+            return PluginFault(.timeout, "\(call) takes over \(controlMs) ms")
+        }
+    }
+
+    /// The plugin may still hold its host.
+    private func abandon() { _ = Unmanaged.passRetained(self) }
+
     private func create() -> PluginFault? {
         do throws(PluginFault) {
+            if let words = SignalHandlers.words(library.changedSignals, in: "its entry") {
+                context.misbehaved(words)
+            }
             raw = try made(for: context)
             return nil
         } catch {
@@ -62,11 +93,13 @@ public final class PluginInstance: @unchecked Sendable {
 
     /// Calls create() with a host of its own.
     func made(for context: InstanceContext) throws(PluginFault) -> OpaquePointer {
-        let (made, fault) = CallScope.run(of: context.owner, isControl: true) { arena in
-            var made: OpaquePointer?
-            var error = sbx_error.fresh
-            let status = library.table.create(context.host, arena.text(config), &made, &error)
-            return (made, status == SBX_OK ? nil : PluginFault(status: status, error: error))
+        let (made, fault) = guardingSignals("create()") {
+            CallScope.run(of: context.owner, isControl: true) { arena in
+                var made: OpaquePointer?
+                var error = sbx_error.fresh
+                let status = library.table.create(context.host, arena.text(config), &made, &error)
+                return (made, status == SBX_OK ? nil : PluginFault(status: status, error: error))
+            }
         }
         if let fault { throw fault }
         guard let made else {
@@ -75,10 +108,30 @@ public final class PluginInstance: @unchecked Sendable {
         return made
     }
 
+    /// Makes a call, and puts the program's signal handlers back if the plugin changes them in it.
+    private func guardingSignals<Result>(_ call: String, _ body: () -> Result) -> Result {
+        let handlers = SignalHandlers()
+        let result = body()
+        if let words = SignalHandlers.words(handlers.restore(), in: call) {
+            context.misbehaved(words)
+        }
+        return result
+    }
+
     /// Starts the instance; role functions are called only after this.
     public func start(fetches: Bool) async throws(PluginFault) {
-        guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
-        let started = await control.value { [self] () -> PluginFault? in
+        if let fault = await inTime("start()", { [self] in begin() }) {
+            // The paths of one that takes requests are known only when it has started.
+            guard fault.kind == .unreachable,
+                !library.descriptor.roles.contains(SBX_ROLE_INGEST)
+            else { throw fault }
+            wait(for: fault)
+        }
+        if fetches { control?.wake(atNs: 0) }
+    }
+
+    private func begin() -> PluginFault? {
+        guardingSignals("start()") {
             CallScope.run(of: context.owner, isControl: true) { _ in
                 var error = sbx_error.fresh
                 let status = library.table.start(raw, &error)
@@ -86,9 +139,60 @@ public final class PluginInstance: @unchecked Sendable {
                 return status == SBX_OK ? nil : PluginFault(status: status, error: error)
             }
         }
-        guard let started else { throw PluginFault(.stopping, "the instance is stopped") }
-        if let fault = started { throw fault }
-        if fetches { control.wake(atNs: 0) }
+    }
+
+    /// What it needs is away: its routes wait, and nobody else does.
+    private func wait(for fault: PluginFault) {
+        isWaiting.store(true, ordering: .releasing)
+        let next = wait.withLock { wait in
+            let next = StartWait(fault, after: wait)
+            wait = next
+            return next
+        }
+        context.services.log(
+            instance: name, level: .error, message: "the plugin cannot be started yet",
+            fields: [
+                Attribute("error", fault.message), Attribute("restart_in_ms", "\(next.waitMs)"),
+            ])
+        control?.wake(atNs: next.dueNs)
+    }
+
+    /// Starts it again, with what a start() that failed leaves behind destroyed.
+    private func startAgain(_ waiting: StartWait) {
+        guard waiting.dueNs <= SystemClock.monotonicNs else {
+            control?.wake(atNs: waiting.dueNs)
+            return
+        }
+        if let raw { CallScope.run(of: context.owner) { _ in library.table.destroy(raw) } }
+        raw = nil
+        var fault: PluginFault?
+        do throws(PluginFault) {
+            raw = try made(for: context)
+            fault = begin()
+        } catch {
+            fault = error
+        }
+        if let fault { return wait(for: fault) }
+        wait.withLock { $0 = nil }
+        isWaiting.store(false, ordering: .releasing)
+        context.services.log(
+            instance: name, level: .info, message: "the plugin is up", fields: [])
+        context.endpointsChanged()
+        onCredentialReady.withLock { $0 }()
+        control?.wake(atNs: 0)
+    }
+
+    /// Why no call reaches it: it is not started yet, or has been stopped.
+    var absence: PluginFault {
+        guard let fault = wait.withLock({ $0?.fault }) else {
+            return PluginFault(.stopping, "the gateway is stopping")
+        }
+        return PluginFault(.again, "the plugin \"\(name)\" is not started: \(fault.message)")
+    }
+
+    /// Why nothing reaches it at the moment; nil: it serves.
+    public var outage: String? {
+        wait.withLock { $0?.fault }.map { "it cannot be started (\($0.message)), and is tried again" }
     }
 
     /// Sets a function to call on the control thread whenever a credential has a new value.
@@ -122,33 +226,41 @@ public final class PluginInstance: @unchecked Sendable {
         guard let control else { return true }
         let deadline = SystemClock.monotonicNs + deadlineMs * 1_000_000
         context.source.close()
-        let ended = await control.value { [self] () -> Bool in
-            guard context.calls.close(deadlineNs: deadline),
-                context.timers.stop(deadlineNs: deadline)
-            else { return false }
-            context.secrets.endWatches()
-            guard let raw else { return true }
-            if isStarted {
-                var error = sbx_error.fresh
-                let status = CallScope.run(of: context.owner, isControl: true) { _ in
-                    library.table.stop(raw, deadline, &error)
-                }
-                guard status == SBX_OK else { return false }
-            }
-            context.flights.end()
-            context.observer.end()
-            CallScope.run(of: context.owner) { _ in library.table.destroy(raw) }
-            self.raw = nil
-            return true
+        // A little longer, so that its own "not in time" arrives; one that does not return is not waited for.
+        let ended = await Within.value(ms: deadlineMs + Self.returnMs) { [self] in
+            await control.value { [self] in end(deadlineNs: deadline) }
         }
-        guard let isDone = ended else { return true }
+        if case .some(.none) = ended { return true }
         control.stop()
-        if !isDone {
+        guard ended == .some(true) else {
             context.misbehaved("did not stop in time and was abandoned")
-            // The plugin may still hold its host.
-            _ = Unmanaged.passRetained(self)
+            abandon()
+            return false
         }
-        return isDone
+        return true
+    }
+
+    private static let returnMs: UInt64 = 1_500
+
+    /// False: it has not ended, and may not be destroyed.
+    private func end(deadlineNs deadline: UInt64) -> Bool {
+        guard context.calls.close(deadlineNs: deadline),
+            context.timers.stop(deadlineNs: deadline)
+        else { return false }
+        context.secrets.endWatches()
+        guard let raw else { return true }
+        if isStarted {
+            var error = sbx_error.fresh
+            let status = CallScope.run(of: context.owner, isControl: true) { _ in
+                library.table.stop(raw, deadline, &error)
+            }
+            guard status == SBX_OK else { return false }
+        }
+        context.flights.end()
+        context.observer.end()
+        CallScope.run(of: context.owner) { _ in library.table.destroy(raw) }
+        self.raw = nil
+        return true
     }
 
     /// Why an event is not given to it now; nil: it is.
@@ -174,7 +286,7 @@ public final class PluginInstance: @unchecked Sendable {
     ) -> Result? {
         guard context.calls.enter() else { return nil }
         defer { context.calls.leave() }
-        guard let raw else { return nil }
+        guard !isWaiting.load(ordering: .acquiring), let raw else { return nil }
         return context.working(kind) { arena in
             if let serial { serial.update { _ in body(raw, arena) } } else { body(raw, arena) }
         }
@@ -193,19 +305,24 @@ public final class PluginInstance: @unchecked Sendable {
         _ body: @escaping @Sendable (PluginPointer, CArena) -> Result
     ) async -> Result? {
         guard let control else { return nil }
-        return await control.value { [self] in
-            raw.map { raw in
-                CallScope.run(of: context.owner, isControl: true) { arena in
-                    body(PluginPointer(instance: raw), arena)
+        let called = await Within.value(ms: controlMs) { [self] in
+            await control.value { [self] in
+                isWaiting.load(ordering: .relaxed) ? nil : raw.map { raw in
+                    CallScope.run(of: context.owner, isControl: true) { arena in
+                        body(PluginPointer(instance: raw), arena)
+                    }
                 }
-            }
-        } ?? nil
+            } ?? nil
+        }
+        if called == nil { context.misbehaved("a [control] call takes over \(controlMs) ms") }
+        return called ?? nil
     }
 
     /// How often an instance with credentials looks whether the clock went back.
     private static let lookMs: UInt64 = 60_000
 
     private func tick() {
+        if let waiting = wait.withLock({ $0 }) { return startAgain(waiting) }
         guard let raw else { return }
         let now = context.services.nowUnixMs
         if context.secrets.hasFiles { rereadSecrets() }

@@ -79,7 +79,9 @@ package struct ChildProcess {
             let now = SystemClock.monotonicNs
             guard now < deadlineNs else { return false }
             var entry = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
-            if poll(&entry, 1, Int32(clamping: (deadlineNs - now) / 1_000_000 + 1)) > 0 { return true }
+            if poll(&entry, 1, Int32(clamping: (deadlineNs - now) / 1_000_000 + 1)) > 0 {
+                return true
+            }
         }
     }
 

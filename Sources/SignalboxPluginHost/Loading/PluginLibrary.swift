@@ -12,10 +12,13 @@ public final class PluginLibrary: @unchecked Sendable {
     package let table: sbx_plugin
     /// Whether the host must not call `[worker]` functions of one instance concurrently.
     package let isSerial: Bool
+    /// Signals whose handlers it changed while it was loaded; they were put back.
+    let changedSignals: [Int32]
 
-    private init(descriptor: PluginDescriptor, table: sbx_plugin) {
+    private init(descriptor: PluginDescriptor, table: sbx_plugin, changedSignals: [Int32]) {
         self.descriptor = descriptor
         self.table = table
+        self.changedSignals = changedSignals
         isSerial = table.flags & UInt64(SBX_F_SERIAL) != 0
     }
 
@@ -60,20 +63,28 @@ public final class PluginLibrary: @unchecked Sendable {
     static func load(_ file: borrowing PluginFile) throws(LoadFault) -> PluginLibrary {
         if let refusal = Confiner.refusal { throw LoadFault("plugin-no-sandbox", refusal) }
         let handlers = SignalHandlers()
-        defer { handlers.restore() }
-        // A sandbox can write nothing, and a copy needs a folder.
-        if Confiner.isSandbox { try file.checkDigest() }
-        let image =
-            try Confiner.isSandbox
-            ? PluginImage.open(file.path) : PluginImage.open(copyOf: file)
-        return try accept(try image.ask(), path: file.path)
+        let load = CrashReport.Load(file.path)
+        defer { load.end() }
+        let given: UnsafePointer<sbx_plugin>
+        do throws(LoadFault) {
+            // A sandbox can write nothing, and a copy needs a folder.
+            if Confiner.isSandbox { try file.checkDigest() }
+            given =
+                try
+                (Confiner.isSandbox
+                ? PluginImage.open(file.path) : PluginImage.open(copyOf: file)).ask()
+        } catch {
+            _ = handlers.restore()
+            throw error
+        }
+        return try accept(given, path: file.path, changedSignals: handlers.restore())
     }
 
     /// Checks the table that an entry returned; throws if it is rejected.
     ///
     /// `alsoOffers` names services that the plugin may need although this host has none of them.
     package static func accept(
-        _ given: UnsafePointer<sbx_plugin>, path: String,
+        _ given: UnsafePointer<sbx_plugin>, path: String, changedSignals: [Int32] = [],
         alsoOffers: (String) -> Bool = { _ in false }
     ) throws(LoadFault) -> PluginLibrary {
         let (major, minor) = (given.pointee.abi_major, given.pointee.abi_minor)
@@ -120,7 +131,8 @@ public final class PluginLibrary: @unchecked Sendable {
                 summary: String(plugin: table.summary) ?? "",
                 abi: "\(table.abi_major).\(table.abi_minor)", roles: roles, needs: needs,
                 configSchema: String(plugin: table.config_schema),
-                needsMinor: UInt32(table.needs_minor)), table: table)
+                needsMinor: UInt32(table.needs_minor)), table: table,
+            changedSignals: changedSignals)
     }
 
     private static func list(
@@ -131,24 +143,5 @@ public final class PluginLibrary: @unchecked Sendable {
         // A list without an end must not be read forever.
         while out.count < 64, let text = String(plugin: start[out.count]) { out.append(text) }
         return out
-    }
-}
-
-/// The program's signal handlers; a library may replace them while it is loaded (Go's runtime does).
-private struct SignalHandlers {
-    private var saved: [(signal: Int32, action: sigaction)] = []
-
-    init() {
-        for signal in Int32(1)...31 where signal != SIGKILL && signal != SIGSTOP {
-            var action = sigaction()
-            if sigaction(signal, nil, &action) == 0 { saved.append((signal, action)) }
-        }
-    }
-
-    func restore() {
-        for (signal, action) in saved {
-            var action = action
-            sigaction(signal, &action, nil)
-        }
     }
 }

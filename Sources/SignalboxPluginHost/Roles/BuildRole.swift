@@ -54,7 +54,7 @@ public final class BuildRole: @unchecked Sendable {
                 ? nil : PluginFault(status: status, error: error, otherwise: sink.refusedWords)
         }
         switch fault {
-        case .none: return .failure(PluginFault(.stopping, "the gateway is stopping"))
+        case .none: return .failure(instance.absence)
         case .some(.some(let fault)): return .failure(fault)
         case .some(.none): return .success(sink.finished())
         }

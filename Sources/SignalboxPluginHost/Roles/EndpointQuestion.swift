@@ -22,7 +22,7 @@ enum EndpointQuestion {
             }
             return read(out.pointee, context)
         }
-        return try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
+        return try (asked ?? .failure(instance.absence)).get()
     }
 
     /// The endpoint a plugin filled in, with its secrets looked up.

@@ -48,7 +48,7 @@ public final class FilterRole: @unchecked Sendable {
             return PluginFault(.internal, "it did not notice that a call was refused: \(refusal)")
         }
         switch fault {
-        case .none: return .failure(PluginFault(.stopping, "the gateway is stopping"))
+        case .none: return .failure(instance.absence)
         case .some(.some(let fault)): return .failure(fault)
         case .some(.none): return .success(sink.made)
         }

@@ -38,14 +38,24 @@ package final class HTTPSink {
     /// Whether no item was handled.
     package var isUntouched: Bool { outcomes.isEmpty && requests.requests.isEmpty }
 
-    /// Settles the items that the plugin forgot, or whose request was refused, as retries.
-    package func settleForgotten() {
+    /// Settles the items that the plugin forgot, or whose request was refused, as retries. Those whose `responses` are 2xx
+    /// count as delivered, as do those that it gave an unknown kind: their provider would get them twice.
+    package func settleForgotten(of responses: [HTTPResponse] = []) {
         let forgotten = ledger.left
+        guard !forgotten.isEmpty || !faults.isEmpty else { return }
+        let taken = Set(responses.lazy.filter { $0.status / 100 == 2 }.flatMap(\.items))
+        for place in outcomes.indices
+        where outcomes[place].reason == Outcome.unknownKind && taken.contains(outcomes[place].item)
+        {
+            outcomes[place].kind = .delivered
+        }
         guard !forgotten.isEmpty else { return }
         let reason =
             hasBadStruct
             ? "plugin_bad_struct" : refusal.isEmpty ? "plugin_forgot" : "plugin_bad_request"
-        outcomes += forgotten.map { Outcome(item: $0, kind: .retry, reason: reason) }
+        outcomes += forgotten.map {
+            Outcome(item: $0, kind: taken.contains($0) ? .delivered : .retry, reason: reason)
+        }
         let count = "\(forgotten.count) of \(ledger.items.count) items"
         // A bad struct is reported where it is read.
         faults.append(

@@ -48,7 +48,7 @@ public final class ObserveRole: @unchecked Sendable {
             }
             return status
         }
-        let status = called ?? SBX_E_STOPPING
+        let status = called ?? instance.absence.kind.rawValue
         if status != SBX_OK {
             context.observer.done(last, ObserveVerdict(status, retryAfterMs: 0))
         }

@@ -48,7 +48,8 @@ public final class SendRole: Sending, @unchecked Sendable {
         }
         guard let (status, given, error) = called else {
             context.flights.submitted(flight, taken: 0, context)
-            return .failure(PluginFault(.stopping, "the gateway is stopping"))
+            let fault = instance.absence
+            return fault.kind == .again ? .success(0) : .failure(fault)
         }
         var taken = given
         if taken > deliveries.count {

@@ -39,7 +39,7 @@ public final class SourceRole: @unchecked Sendable {
             let status = table.resume(raw.instance, UInt32(clamping: batchesMax), &error)
             return status == SBX_OK ? nil : PluginFault(status: status, error: error)
         }
-        guard let fault = called ?? PluginFault(.stopping, "the instance is stopped") else {
+        guard let fault = called ?? instance.absence else {
             return
         }
         desk.close()

@@ -79,7 +79,7 @@ extension StructReader {
     }
 
     /// The recipients of an event.
-    func recipients(of event: sbx_event) throws(StructFault) -> [Recipient] {
+    package func recipients(of event: sbx_event) throws(StructFault) -> [Recipient] {
         guard let first = event.recipients, event.recipient_count > 0 else { return [] }
         var recipients: [Recipient] = []
         recipients.reserveCapacity(event.recipient_count)
@@ -106,12 +106,15 @@ extension Outcome {
     private static let reasonBytesMax = 128
     private static let detailBytesMax = 1_024
 
+    /// The reason of an outcome of a kind that does not exist.
+    package static let unknownKind = "plugin_bad_kind"
+
     /// A plugin's outcome for `item`; `faults` gets what is wrong with it. An unknown kind becomes a retry,
     /// and texts that are too long are cut.
     package init(settling item: UInt64, _ raw: sbx_outcome, faults: inout [String]) {
         guard let kind = Outcome.Kind(rawValue: raw.kind) else {
             faults.append("gave an outcome of the unknown kind \(raw.kind)")
-            self.init(item: item, kind: .retry, reason: "plugin_bad_kind")
+            self.init(item: item, kind: .retry, reason: Self.unknownKind)
             return
         }
         func cut(_ text: sbx_str, _ name: String, _ bytesMax: Int) -> String {

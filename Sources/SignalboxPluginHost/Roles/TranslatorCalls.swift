@@ -24,7 +24,8 @@ package enum TranslatorCalls {
             return (status, error)
         }
         guard let (status, error) = called else {
-            return .failed(PluginFault(.stopping, "the gateway is stopping"))
+            let fault = instance.absence
+            return fault.kind == .again ? .again(isRestarting: true) : .failed(fault)
         }
         if status != SBX_OK, sink.isUntouched {
             report(sink, instance)
@@ -56,7 +57,7 @@ package enum TranslatorCalls {
         if case .some(.some(let fault)) = fault {
             instance.context.misbehaved("classify failed: \(fault.message)")
         }
-        sink.settleForgotten()
+        sink.settleForgotten(of: responses)
         report(sink, instance)
         return (sink.outcomes, sink.requests)
     }

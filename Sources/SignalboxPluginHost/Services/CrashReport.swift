@@ -4,7 +4,7 @@ internal import SignalboxThreads
 /// Names the plugin in whose call a thread has crashed: a plugin in the gateway's process takes the gateway with it, and
 /// the log ends with whatever was logged last.
 package enum CrashReport {
-    /// The name of the instance that each thread is in a call of.
+    /// The name of the instance that each thread is in a call of, or the file of a library that is being loaded.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         pthread_key_create(&key, nil)
@@ -21,6 +21,23 @@ package enum CrashReport {
         return outer
     }
 
+    /// A library is being loaded on this thread: it has no instance yet, and is named by its file.
+    struct Load {
+        private let text: UnsafeMutablePointer<CChar>?
+        private let outer: UnsafeMutableRawPointer?
+
+        init(_ path: String) {
+            SystemThread.prepareForOverflow()
+            text = strdup(path)
+            outer = CrashReport.enter(text)
+        }
+
+        func end() {
+            CrashReport.leave(to: outer, from: text)
+            free(text)
+        }
+    }
+
     /// A call has ended.
     static func leave(to outer: UnsafeMutableRawPointer?, from owner: UnsafePointer<CChar>?) {
         if owner != nil { pthread_setspecific(key, outer) }
@@ -35,7 +52,7 @@ package enum CrashReport {
         _ = key
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { CrashReport.handle($0) }
-        // On the stack that Swift's backtrace has made, if it has: a thread may have used up its own.
+        // A thread may have used up its own stack; `SystemThread` gives each another one for this.
         action.sa_flags = SA_ONSTACK
         for signal in SystemThread.faults { sigaction(signal, &action, &actions[Int(signal)]) }
         // A plugin that calls exit() ends the gateway, too, and as if all were well: its supervisor must see a fault.
@@ -44,22 +61,26 @@ package enum CrashReport {
 
     private static func handleExit() {
         guard let owner = pthread_getspecific(key) else { return }
-        tell("signalbox: it was ended by exit() in a call of the plugin of the instance ", owner)
+        tell("signalbox: it was ended by exit() ", owner)
         _exit(70)
     }
 
     /// Only what a handler of signals may do: no memory is allocated, and nothing is locked.
     private static func handle(_ signal: CInt) {
         if let owner = pthread_getspecific(key) {
-            tell("signalbox: it crashed in a call of the plugin of the instance ", owner)
+            tell("signalbox: it crashed ", owner)
         }
         if let before { sigaction(signal, &before[Int(signal)], nil) }
         raise(signal)
     }
 
     private static func tell(_ words: StaticString, _ owner: UnsafeMutableRawPointer) {
+        let name = owner.assumingMemoryBound(to: CChar.self)
         write(words)
-        _ = Glibc.write(STDERR_FILENO, owner, strlen(owner.assumingMemoryBound(to: CChar.self)))
+        // A file, since names of instances have no slash.
+        let isFile = UInt8(bitPattern: name.pointee) == UInt8(ascii: "/")
+        write(isFile ? "while it loaded the plugin " : "in a call of the plugin of the instance ")
+        _ = Glibc.write(STDERR_FILENO, owner, strlen(name))
         write(". With `isolation: process` its process would end alone: docs/operations.md, ")
         write("\"A plugin ends the gateway\"\n")
     }

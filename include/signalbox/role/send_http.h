@@ -19,7 +19,8 @@ typedef struct sbx_send_http {
   sbx_status (*prepare)(sbx_instance *instance, sbx_str app, const sbx_delivery *deliveries, size_t n, size_t stride,
                         sbx_http_sink *sink, sbx_error *error);
   /* Settles every item of every response, or requests again for it. A forgotten item is misbehaviour
-   * and retried. Statuses: OK, INTERNAL. Thread: [worker]. State: [started]. Since 1.0. */
+   * and retried; if its response is 2xx it counts as delivered, since the provider would get it twice.
+   * Statuses: OK, INTERNAL. Thread: [worker]. State: [started]. Since 1.0. */
   sbx_status (*classify)(sbx_instance *instance, const sbx_http_response *responses, size_t n, size_t stride,
                          sbx_http_sink *sink, sbx_error *error);
 } sbx_send_http;

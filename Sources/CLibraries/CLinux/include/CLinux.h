@@ -12,6 +12,10 @@
 int linux_die_with_parent(void);
 /* Names the calling thread; the system keeps the first 15 bytes. */
 void linux_name_thread(const char *name);
+/* Gives the calling thread a stack for signal handlers, in case that it has used up its own; NULL: it has one, or there is
+ * no memory. linux_end_signal_stack() takes it back. */
+void *linux_signal_stack(void);
+void linux_end_signal_stack(void *stack);
 /* Closes the descriptors from `first` on in a program to be started; `actions` is a posix_spawn_file_actions_t. */
 int linux_spawn_close_from(void *actions, int first);
 /* A pair of connected stream sockets that programs started later do not inherit. */

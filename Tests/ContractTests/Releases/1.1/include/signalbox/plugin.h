@@ -6,7 +6,8 @@
  *
  * Plugins are translators: bytes in, events or requests out. The host owns sockets, TLS, keys,
  * timers and retries; a plugin links nothing of the host. It leaves alone: signals, working
- * folder, locale, environment, umask, fork, exit, stdout. It lets nothing unwind out of a call.
+ * folder, locale, environment, umask, fork, exit, stdout. It lets nothing unwind out of a call. A host puts signal
+ * handlers back that are changed in the entry, create() or start(), and names the plugin.
  * It is never unloaded. Everything passed can be copied and sent as a message, so that the same
  * file can run in a process of its own.
  *
@@ -68,7 +69,8 @@ typedef struct sbx_plugin {
   /* Complete or give back everything before the deadline (CLOCK_MONOTONIC). When it returns OK no
    * thread, timer or callback of the instance runs any more. May be NULL: nothing to stop.
    * Called once, and only after a start() that returned OK.
-   * Statuses: OK, or TIMEOUT: the host leaks the instance and never calls it again.
+   * Statuses: OK, or TIMEOUT: the host leaks the instance and never calls it again. So it does if this or destroy()
+   * does not return soon after the deadline.
    * Thread: [control]. State: [started]. Since 1.0. */
   sbx_status (*stop)(sbx_instance *instance, uint64_t deadline_monotonic_ns, sbx_error *error);
 
