@@ -70,7 +70,8 @@ public enum PluginCheck {
         let missing = Confiner.enterExamination(isWatched: order.isLight || order.isSanitized) {
             let findings = Findings.shared
             findings.fail(
-                .lifeProcess, "it starts a process, which is refused with EAGAIN: \(findings.place)")
+                .lifeProcess, "it starts a process, which is refused with EAGAIN: \(findings.place)"
+            )
         }
         if let missing { Findings.shared.note(missing) }
         Examination(order).run(CheckSteps.all)

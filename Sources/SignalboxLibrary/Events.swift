@@ -1,45 +1,29 @@
 internal import CSignalbox
 internal import SignalboxCore
+internal import SignalboxPluginHost
 
 /// Events from the host.
 enum Events {
-    /// Copies the host's structs.
+    /// A host may be newer than this library: its structs may be longer than those that are known here.
+    private static let structs = StructReader(minor: SBX_ABI_MINOR, hostMinor: 0) { _, _ in }
+
+    /// Copies the host's structs; throws if a size or a stride does not hold what it must.
     static func read(
         _ start: UnsafePointer<sbx_event>?, _ count: Int, _ stride: Int
-    ) -> [Event] {
+    ) throws(StructFault) -> [Event] {
         guard let start else { return [] }
-        return (0..<count).map { index in
-            let given = at(start, index, stride)
-            let raw = known(given, given.pointee.struct_size, sbx_event())
+        var events: [Event] = []
+        events.reserveCapacity(count)
+        for index in 0..<count {
+            let raw = try structs.read(start, index, stride: stride)
             let data = raw.data.text
             var event = Event(
                 type: raw.type.text, subject: raw.subject.text, dedupe: raw.dedupe.text,
                 data: data.isEmpty ? "{}" : data, timeUnixMs: raw.time_unix_ms,
-                recipients: (0..<raw.recipient_count).compactMap { place in
-                    raw.recipients.map { recipient(at($0, place, raw.recipient_stride)) }
-                })
+                recipients: try structs.recipients(of: raw))
             event.dedupeWindowMs = raw.dedupe_window_ms
-            return event
+            events.append(event)
         }
-    }
-
-    private static func recipient(_ given: UnsafePointer<sbx_recipient>) -> Recipient {
-        let raw = known(given, given.pointee.struct_size, sbx_recipient())
-        var out = Recipient(device: Device())
-        out.attributes = attributes(raw.attributes, raw.attribute_count)
-        guard let device = raw.device else { return out }
-        let one = known(device, device.pointee.struct_size, sbx_device())
-        out.device = Device(
-            app: one.app.text, platform: one.platform.text, provider: one.provider.text,
-            token: one.token.text, sourceToken: one.source_token.text, user: one.user.text,
-            locale: one.locale.text, registeredUnixMs: one.registered_unix_ms,
-            attributes: attributes(one.attributes, one.attribute_count))
-        return out
-    }
-
-    private static func at<Element>(
-        _ start: UnsafePointer<Element>, _ index: Int, _ stride: Int
-    ) -> UnsafePointer<Element> {
-        (UnsafeRawPointer(start) + index * stride).assumingMemoryBound(to: Element.self)
+        return events
     }
 }

@@ -1,4 +1,5 @@
 internal import CSignalbox
+internal import Glibc
 internal import Signalbox
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -18,6 +19,9 @@ final class GatewayHandle: Sendable {
     }
 
     private let state: Mutex<State>
+    /// The process that has started it; 0: none has. A child that a program forks has none of the gateway's threads, and
+    /// a lock may be held for ever there.
+    private let process = Atomic<Int32>(0)
 
     init(_ options: GatewayOptions) { state = Mutex(State(options: options)) }
 
@@ -35,9 +39,16 @@ final class GatewayHandle: Sendable {
         Unmanaged<GatewayHandle>.fromOpaque(UnsafeRawPointer(pointer)).release()
     }
 
-    /// The gateway, nil unless it runs.
+    /// It was started by the parent of this process.
+    private var isForked: Bool {
+        let owner = process.load(ordering: .relaxed)
+        return owner != 0 && owner != getpid()
+    }
+
+    /// The gateway, nil unless it runs in this process.
     var gateway: Gateway? {
-        state.withLock { if case .running(let gateway) = $0.stage { gateway } else { nil } }
+        if isForked { return nil }
+        return state.withLock { if case .running(let gateway) = $0.stage { gateway } else { nil } }
     }
 
     /// What it is or will be started with.
@@ -61,12 +72,14 @@ final class GatewayHandle: Sendable {
 
     /// Starts the gateway; nil if it was started before.
     func start() -> Result<Void, any Error>? {
+        if isForked { return nil }
         let options = state.withLock { state -> GatewayOptions? in
             guard case .made = state.stage else { return nil }
             state.stage = .ended
             return state.options
         }
         guard let options else { return nil }
+        process.store(getpid(), ordering: .relaxed)
         let result = Blocking.value {
             do {
                 return Result<Gateway, any Error>.success(try await Gateway.start(options))
@@ -82,11 +95,13 @@ final class GatewayHandle: Sendable {
             if let error = error as? ConfigurationError { options.logFaults(error) }
             // The host may try again: an address may be free by then.
             state.withLock { $0.stage = .made }
+            process.store(0, ordering: .relaxed)
             return .failure(error)
         }
     }
 
     func end() {
+        if isForked { return }
         let gateway = state.withLock { state -> Gateway? in
             defer { state.stage = .ended }
             if case .running(let gateway) = state.stage { return gateway }

@@ -18,6 +18,12 @@ public func sbx_gateway_create(
     guard let options, let gateway else {
         return fail(error, SBX_E_INVALID, "options and gateway must be given")
     }
+    // As far as it reaches in contract 1.0.
+    let least = MemoryLayout<sbx_gateway_options>.offset(of: \.log_level) ?? 0
+    guard options.pointee.struct_size >= least else {
+        return fail(
+            error, SBX_E_INVALID, sizeFault("sbx_gateway_options", options.pointee.struct_size))
+    }
     let raw = known(options, options.pointee.struct_size, sbx_gateway_options())
     guard let read = GatewayOptions(raw) else {
         return fail(error, SBX_E_INVALID, "give config_file or config_text, and not both")

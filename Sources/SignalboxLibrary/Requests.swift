@@ -19,10 +19,7 @@ public func sbx_gateway_handle(
     guard let running = GatewayHandle.from(gateway)?.gateway else {
         return fail(error, SBX_E_STOPPING, "the gateway does not run")
     }
-    guard let given = GatewayRequest(request), let done else {
-        return fail(
-            error, SBX_E_INVALID, "request (method and path at least) and done must be given")
-    }
+    guard let given = GatewayRequest(request), let done else { return malformed(request, error) }
     give(Blocking.value { await running.handle(given) }, to: done, HostContext(pointer: context))
     return SBX_OK
 }
@@ -36,10 +33,7 @@ public func sbx_gateway_handle_async(
     guard let running = GatewayHandle.from(gateway)?.gateway else {
         return fail(error, SBX_E_STOPPING, "the gateway does not run")
     }
-    guard let given = GatewayRequest(request), let done else {
-        return fail(
-            error, SBX_E_INVALID, "request (method and path at least) and done must be given")
-    }
+    guard let given = GatewayRequest(request), let done else { return malformed(request, error) }
     let context = HostContext(pointer: context)
     Task { give(await running.handle(given), to: done, context) }
     return SBX_OK
@@ -54,12 +48,18 @@ public func sbx_gateway_admin(
     guard let running = GatewayHandle.from(gateway)?.gateway else {
         return fail(error, SBX_E_STOPPING, "the gateway does not run")
     }
-    guard let given = GatewayRequest(request), let done else {
-        return fail(
-            error, SBX_E_INVALID, "request (method and path at least) and done must be given")
-    }
+    guard let given = GatewayRequest(request), let done else { return malformed(request, error) }
     give(Blocking.value { await running.admin(given) }, to: done, HostContext(pointer: context))
     return SBX_OK
+}
+
+private func malformed(
+    _ request: UnsafePointer<sbx_request>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> sbx_status {
+    if let size = request?.pointee.struct_size, size < GatewayRequest.sizeMin {
+        return fail(error, SBX_E_INVALID, sizeFault("sbx_request", size))
+    }
+    return fail(error, SBX_E_INVALID, "request (method and path at least) and done must be given")
 }
 
 private func give(_ answer: GatewayAnswer, to done: AnswerDone, _ context: HostContext) {
@@ -74,8 +74,11 @@ private func give(_ answer: GatewayAnswer, to done: AnswerDone, _ context: HostC
 }
 
 extension GatewayRequest {
+    /// The struct is as in contract 1.0.
+    fileprivate static let sizeMin = UInt32(MemoryLayout<sbx_request>.size)
+
     fileprivate init?(_ given: UnsafePointer<sbx_request>?) {
-        guard let given else { return nil }
+        guard let given, given.pointee.struct_size >= Self.sizeMin else { return nil }
         let raw = known(given, given.pointee.struct_size, sbx_request())
         let (method, path) = (raw.method.text, raw.path.text)
         guard !method.isEmpty, path.hasPrefix("/") else { return nil }

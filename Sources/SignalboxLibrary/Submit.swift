@@ -1,6 +1,7 @@
 public import CSignalbox
 internal import Signalbox
 internal import SignalboxCore
+internal import SignalboxPluginHost
 
 // The functions of gateway.h that submit events; gateway.h documents them.
 
@@ -74,10 +75,14 @@ private struct Submission {
     func submit(
         _ events: UnsafePointer<sbx_event>?, _ n: Int, _ stride: Int, isWaiting: Bool
     ) -> sbx_status {
-        guard n == 0 || (events != nil && stride >= MemoryLayout<UInt32>.size) else {
-            return fail(error, SBX_E_INVALID, "events and stride must be given")
+        guard n == 0 || events != nil else {
+            return fail(error, SBX_E_INVALID, "events must be given")
         }
-        return submit(Events.read(events, n, stride), isWaiting: isWaiting)
+        let read = Result { () throws(StructFault) in try Events.read(events, n, stride) }
+        switch read {
+        case .success(let events): return submit(events, isWaiting: isWaiting)
+        case .failure(let fault): return fail(error, SBX_E_INVALID, "the program \(fault)")
+        }
     }
 
     func submit(_ json: sbx_str, isWaiting: Bool) -> sbx_status {

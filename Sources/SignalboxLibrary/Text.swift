@@ -54,6 +54,11 @@ func known<Struct: BitwiseCopyable>(
     return out
 }
 
+/// What is wrong with a struct that is too small: `struct_size` was not set.
+func sizeFault(_ name: String, _ size: UInt32) -> String {
+    "the program set struct_size of \(name) to \(size): set it to sizeof(\(name))"
+}
+
 /// Copies the host's pairs.
 func attributes(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [Attribute] {
     guard let start else { return [] }

@@ -154,7 +154,7 @@ import Testing
             create?.words == ["it needs com.example.lookup/1, which this check does not offer"])
     }
 
-    @Test(arguments: ["send-http", "register"])
+    @Test(arguments: ["send-http", "register", "structs"])
     func `a good plugin may put the time into its requests`(section: String) async throws {
         // Hundredths of a second, and calls long enough that the time changes between them.
         let source = """
@@ -174,6 +174,21 @@ import Testing
             try await CheckRig.compile(source: source), samples: Self.samples, only: [section])
         #expect(CheckRig.failures(report) == [])
         #expect(!CheckRig.unchecked(report).contains("\(section).threads"))
+    }
+
+    @Test func `samples stop the clock and name a user`() async throws {
+        let source = """
+            #define GLOBALS static const sbx_clock *the_clock(const sbx_host *h) { return h->service(h, SBX_SVC_CLOCK); }
+            #define ON_REQUEST if (the_clock(i->host)->unix_ms(i->host) != 1767225600000ull) abort(); \
+              if (one->device->user.len && memcmp(one->device->user.ptr, "u-f", 3)) abort();
+            """
+        let samples = """
+            {"now_unix_ms":1767225600000,"device":{"user":"u-{n}"},
+             "requests":[{"path":"/in/base","body":{"token":"t1","text":"hi"}}]}
+            """
+        let report = try await CheckRig.check(
+            try await CheckRig.compile(source: source), samples: samples, only: ["send-http"])
+        #expect(CheckRig.failures(report) == [])
     }
 
     @Test(arguments: [(nil, nil), ("overflow", "memory.faults"), ("lost", "memory.leaks")])

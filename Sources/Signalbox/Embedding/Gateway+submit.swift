@@ -28,7 +28,7 @@ extension Gateway {
         done: @escaping @Sendable (Result<[SubmittedEvent], SubmitError>) -> Void
     ) throws(SubmitError) {
         guard isTaking else {
-            throw SubmitError(kind: .stopping, message: "the gateway is stopping")
+            throw Self.stopping
         }
         let (context, pipeline) = (engine.context, engine.pipeline)
         guard context.live.now.plan.config.gateway.sources.contains(source) else {
@@ -61,15 +61,21 @@ extension Gateway {
             return
         }
         let given = taken
-        let isAccepted = context.workers.submit {
-            pipeline.accept(given, from: source, receivedUnixMs: now) { answer, events in
-                done(Self.result(answer, events))
+        let isAccepted = context.workers.submit { [self] in
+            pipeline.accept(given, from: source, receivedUnixMs: now) { [self] answer, events in
+                let result = Self.result(answer, events)
+                // Whatever was not there any more: the program submits it to the next gateway.
+                guard case .failure = result, !isTaking else { return done(result) }
+                done(.failure(Self.stopping))
             }
         }
         guard isAccepted else {
             throw SubmitError(kind: .again, message: "too many requests are waiting")
         }
     }
+
+    private static let stopping = SubmitError(
+        kind: .stopping, message: "the gateway is stopping")
 
     private static func result(
         _ answer: StoreAnswer, _ events: [CommittedEvent]

@@ -105,9 +105,12 @@ package final class OfflineServices: HostServices {
 
     /// Stops the clock while the body runs, so that what plugins make of the time can be compared.
     package func holdingClock<Result>(_ body: () -> Result) -> Result {
-        let now = nowUnixMs
-        state.withLock { $0.heldUnixMs = now }
-        defer { state.withLock { $0.heldUnixMs = nil } }
+        let now = SystemClock.unixMs
+        let before = state.withLock { state in
+            defer { state.heldUnixMs = state.heldUnixMs ?? now }
+            return state.heldUnixMs
+        }
+        defer { state.withLock { $0.heldUnixMs = before } }
         return body()
     }
 
@@ -135,7 +138,7 @@ package final class OfflineServices: HostServices {
 
     package var nowUnixMs: UInt64 {
         let now = SystemClock.unixMs
-        return state.withLock { $0.heldUnixMs ?? (now + $0.shiftMs) }
+        return state.withLock { ($0.heldUnixMs ?? now) + $0.shiftMs }
     }
 
     package var hasSystemClock: Bool { state.withLock { $0.heldUnixMs == nil } }

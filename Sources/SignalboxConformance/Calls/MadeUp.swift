@@ -9,7 +9,7 @@ struct MadeUp: Sendable {
         Device(
             app: samples.app, platform: samples.platform, provider: samples.provider,
             token: Marks.token(number, pattern: samples.token),
-            user: Marks.user + Marks.digits(number), locale: "de-AT",
+            user: Marks.user(number, pattern: samples.user), locale: "de-AT",
             registeredUnixMs: nowUnixMs - 1_000)
     }
 

@@ -28,6 +28,14 @@ enum Marks {
             .joined(separator: mark)
     }
 
+    /// The user of a device, or the author's pattern.
+    static func user(_ number: Int, pattern: String?) -> String {
+        let mark = user + digits(number)
+        guard let pattern else { return mark }
+        return pattern.split(separator: "{n}", omittingEmptySubsequences: false)
+            .joined(separator: mark)
+    }
+
     static func stableID(_ number: Int) -> String { stable + digits(number) }
 
     /// The numbers after a mark, anywhere in the bytes.

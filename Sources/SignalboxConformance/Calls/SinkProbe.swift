@@ -126,6 +126,11 @@ enum SinkProbes {
         return Unmanaged<HTTPSink>.fromOpaque(state).takeUnretainedValue().refusal
     }
 
+    private static func refusal(_ probe: Ingest) -> String {
+        guard let state = probe.inner.pointee.state else { return "" }
+        return Unmanaged<IngestSink>.fromOpaque(state).takeUnretainedValue().refusal
+    }
+
     /// Wraps the sink of build().
     static func build(_ sink: BuildSink, _ arena: CArena) -> Build {
         Build(sink.table(in: arena), place: "build()") { table, state in
@@ -164,7 +169,9 @@ enum SinkProbes {
             table.state = state
             table.emit = { sink, events, count, stride in
                 guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("emit") { $0.pointee.emit($0, events, count, stride) }
+                return probe.pass("emit", why: { SinkProbes.refusal(probe) }) {
+                    $0.pointee.emit($0, events, count, stride)
+                }
             }
             table.change = { sink, changes, count, stride in
                 guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }

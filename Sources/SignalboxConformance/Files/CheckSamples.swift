@@ -28,6 +28,10 @@ struct CheckSamples: Sendable {
     var platform = "ios"
     var provider = ""
     var app = ""
+    /// `{n}` stands for the device's number; nil: made up.
+    var user: String?
+    /// Where the clock stands still; nil: it runs.
+    var nowUnixMs: UInt64?
 
     init() {}
 
@@ -51,6 +55,8 @@ struct CheckSamples: Sendable {
         platform = device?["platform"]?.string ?? platform
         provider = device?["provider"]?.string ?? ""
         app = device?["app"]?.string ?? ""
+        user = device?["user"]?.string
+        nowUnixMs = json["now_unix_ms"]?.integer.flatMap { UInt64(exactly: $0) }
     }
 
     private static func headers(_ json: JSONValue?) -> [Attribute] {

@@ -49,7 +49,8 @@ final class Examination: @unchecked Sendable {
     init(_ order: CheckOrder) {
         self.order = order
         samples = CheckSamples(order.samples)
-        services = OfflineServices(answers: samples.answers)
+        services = OfflineServices(
+            answers: samples.answers, heldUnixMs: samples.nowUnixMs)
         // As a program that embeds the gateway may have it. What this process inherited, ignored or not, decides nothing.
         signal(SIGPIPE) { _ in }
         factsBefore = ProcessFacts()

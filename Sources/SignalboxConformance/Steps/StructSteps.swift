@@ -18,8 +18,10 @@ enum StructSteps {
     private static func examine(_ exam: Examination, _ shape: Shape, _ rule: CheckRule) {
         let isNewer = shape == .longer
         guard let plugin = exam.plugin else { return }
-        func compare(_ name: String, _ plain: [UInt8], _ shaped: [UInt8]) {
-            if plain != shaped {
+        func compare(_ name: String, _ plain: () -> [UInt8], _ shaped: () -> [UInt8]) {
+            let first = plain()
+            // Output with the time, or by chance, differs anyway.
+            if shaped() != first, plain() == first {
                 exam.findings.fail(rule, "\(name) gives another result with them")
             }
         }
@@ -28,9 +30,11 @@ enum StructSteps {
                 exam.findings.doing("handle()")
                 var request = request
                 if request.body.isEmpty { request.body = Array("{\"a\":1}".utf8) }
-                let plain = driver.handle(request)
-                let shaped = driver.handle(request, shape: shape)
-                compare("handle()", [UInt8(plain.status & 0xFF)], [UInt8(shaped.status & 0xFF)])
+                compare("handle()") {
+                    [UInt8(driver.handle(request).status & 0xFF)]
+                } _: {
+                    [UInt8(driver.handle(request, shape: shape).status & 0xFF)]
+                }
             }
             subject.end()
         }
@@ -38,9 +42,11 @@ enum StructSteps {
             for event in exam.events() {
                 exam.findings.doing("build()")
                 let people = exam.recipients(5)
-                compare(
-                    "build()", Array(driver.build(event, people).fingerprint.utf8),
-                    Array(driver.build(event, people, shape: shape).fingerprint.utf8))
+                compare("build()") {
+                    Array(driver.build(event, people).fingerprint.utf8)
+                } _: {
+                    Array(driver.build(event, people, shape: shape).fingerprint.utf8)
+                }
             }
             driver.subject.end()
         }
@@ -48,9 +54,11 @@ enum StructSteps {
             for event in exam.events() {
                 exam.findings.doing("filter()")
                 let people = exam.recipients(5)
-                compare(
-                    "filter()", Array(driver.filter(event, people).fingerprint.utf8),
-                    Array(driver.filter(event, people, shape: shape).fingerprint.utf8))
+                compare("filter()") {
+                    Array(driver.filter(event, people).fingerprint.utf8)
+                } _: {
+                    Array(driver.filter(event, people, shape: shape).fingerprint.utf8)
+                }
             }
             driver.subject.end()
         }
@@ -79,20 +87,26 @@ enum StructSteps {
 
     private static func translate<Item>(
         _ translator: TranslatorExam<Item>, _ shape: Shape, _ exam: Examination,
-        _ compare: (String, [UInt8], [UInt8]) -> Void
+        _ compare: (String, () -> [UInt8], () -> [UInt8]) -> Void
     ) {
         let items = translator.make(translator.size(7), 1)
         exam.findings.doing("prepare()")
         let plain = translator.prepare(items, .plain)
-        compare("prepare()", plain.fingerprint, translator.prepare(items, shape).fingerprint)
+        compare("prepare()") {
+            translator.prepare(items, .plain).fingerprint
+        } _: {
+            translator.prepare(items, shape).fingerprint
+        }
         let answer = MadeUpAnswer(
             name: "", status: 410, headers: [Attribute("retry-after", "7")],
             body: Array("{\"reason\":\"Unregistered\",\"timestamp\":1700000000000}".utf8))
         let responses = plain.requests.map { answer.response(to: $0.items) }
         guard !responses.isEmpty else { return }
         exam.findings.doing("classify()")
-        compare(
-            "classify()", translator.classify(responses, .plain).fingerprint,
-            translator.classify(responses, shape).fingerprint)
+        compare("classify()") {
+            translator.classify(responses, .plain).fingerprint
+        } _: {
+            translator.classify(responses, shape).fingerprint
+        }
     }
 }

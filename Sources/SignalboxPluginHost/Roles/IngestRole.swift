@@ -65,9 +65,19 @@ public final class IngestRole: Sendable {
             return (status, error)
         }
         guard let (status, error) = result else {
-            sink.end(fault: PluginFault(.stopping, "the gateway is stopping"))
+            sink.end(fault: instance.absence)
             return nil
         }
-        return sink.returned(status == SBX_OK ? nil : PluginFault(status: status, error: error))
+        let refusal = sink.refusal
+        guard status == SBX_OK else {
+            let words = refusal.isEmpty ? nil : "emit() was refused: \(refusal)"
+            return sink.returned(PluginFault(status: status, error: error, otherwise: words))
+        }
+        if !refusal.isEmpty, instance.context.mayLog() {
+            instance.context.services.log(
+                instance: instance.name, level: .warn, message: "events of a request were refused",
+                fields: [Attribute("error", refusal)])
+        }
+        return sink.returned(nil)
     }
 }

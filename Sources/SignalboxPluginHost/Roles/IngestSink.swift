@@ -15,7 +15,12 @@ package final class IngestSink: @unchecked Sendable {
         /// The plugin's `finish()`, which may come before `handle` has returned.
         var finished: PluginFault??
         var isDone = false
+        /// Why the last call that was refused was.
+        var refusal = ""
     }
+
+    /// Why a call of it was refused; empty if none was.
+    package var refusal: String { state.withLock { $0.refusal } }
 
     /// The struct for the plugin; lives as long as this object.
     package let table: UnsafeMutablePointer<sbx_ingest_sink>
@@ -79,7 +84,9 @@ package final class IngestSink: @unchecked Sendable {
         let new: [Event]
         switch read {
         case nil: return SBX_E_INVALID
-        case .failure(let fault): return fault.kind == .tooLarge ? SBX_E_TOO_LARGE : SBX_E_INVALID
+        case .failure(let fault):
+            state.withLock { $0.refusal = "\(fault.message)" }
+            return fault.kind == .tooLarge ? SBX_E_TOO_LARGE : SBX_E_INVALID
         case .success(let events): new = events
         }
         return state.withLock { state in

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,6 +48,50 @@ static _Atomic int submitted;
 static void on_submission(void *context, const sbx_submission *s) {
   (void)context;
   if (s->status == SBX_OK && s->event_count == 1 && s->event_ids[0] != 0) atomic_fetch_add(&submitted, 1);
+}
+
+static void on_answer(void *context, const sbx_answer *answer) { (void)context, (void)answer; }
+
+/* A child that the program forks has a gateway without threads: it is told, and waits for nothing. */
+static void forked(sbx_gateway *gateway, sbx_str json) {
+  pid_t child = fork();
+  if (child == 0) {
+    sbx_error error = {.struct_size = sizeof error};
+    alarm(20);
+    if (sbx_gateway_submit_json(gateway, str("shop"), json, NULL, NULL, &error) != SBX_E_STOPPING) _exit(1);
+    sbx_gateway_destroy(gateway);
+    _exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static _Atomic int ended, wrong;
+static void on_end(void *context, const sbx_submission *s) {
+  (void)context;
+  if (s->status != SBX_OK && s->status != SBX_E_STOPPING) atomic_fetch_add(&wrong, 1);
+#ifdef SBX_SUBMITTED_FAILED
+  for (size_t k = 0; s->status == SBX_OK && k < s->event_count; k++)
+    if (SBX_AT(sbx_submitted, s->events, k, s->event_stride)->result == SBX_SUBMITTED_FAILED) atomic_fetch_add(&wrong, 1);
+#endif
+  atomic_fetch_add(&ended, 1);
+}
+
+/* Submissions that are open when the gateway is destroyed are on disk, or the program is told that it stops. */
+static void open_submissions(const char *data) {
+  sbx_error error = {.struct_size = sizeof error};
+  sbx_status status;
+  sbx_str json = str("{\"type\":\"t\",\"recipients\":[{\"platform\":\"ios\",\"token\":\"x\"}]}");
+  for (int round = 0; round < 8; round++) {
+    int begun = 0;
+    sbx_gateway *gateway = start(data, config, &error, &status);
+    CHECK(status == SBX_OK);
+    atomic_store(&ended, 0);
+    for (int k = 0; k < 500; k++) begun += sbx_gateway_submit_json(gateway, str("shop"), json, on_end, NULL, &error) == SBX_OK;
+    sbx_gateway_destroy(gateway);
+    CHECK(atomic_load(&ended) == begun);
+    CHECK(atomic_load(&wrong) == 0);
+  }
 }
 
 /* Bytes that the program holds, in all arenas. */
@@ -117,6 +162,8 @@ int main(int argc, char **argv) {
   sbx_gateway *gateway = NULL;
   sbx_gateway_options none = {.struct_size = sizeof none};
   CHECK(sbx_gateway_create(&none, &gateway, &error) == SBX_E_INVALID && strstr(error.message, "config_file"));
+  none.struct_size = 0;
+  CHECK(sbx_gateway_create(&none, &gateway, &error) == SBX_E_INVALID && strstr(error.message, "struct_size of sbx_gateway_options to 0"));
   gateway = start(one, "version: 2\n", &error, &status);
   CHECK(status == SBX_E_INVALID && strstr(error.message, "gateway.yaml:1:"));
   CHECK(sbx_gateway_listen_port(gateway) == 0);
@@ -151,10 +198,21 @@ int main(int argc, char **argv) {
     CHECK(sbx_gateway_submit_json(a, str("stranger"), json, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "gateway.sources"));
     CHECK(sbx_gateway_submit_json(a, str("shop"), str("{\"typ\":\"t\"}"), NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "did you mean \"type\""));
     CHECK(sbx_gateway_submit_json(a, str("shop"), str("{"), NULL, NULL, &error) == SBX_E_INVALID);
-    /* A caller compiled with a shorter struct. */
-    sbx_event event = {.struct_size = offsetof(sbx_event, data), .type = str("t"), .data = str("no JSON, and not read")};
-    CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_OK);
+    /* Sizes and strides that hold no struct are refused in words, and nothing behind them is read. */
+    sbx_event event = {.type = str("t"), .data = str("no JSON")};
+    CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "struct_size of sbx_event to 0"));
     event.struct_size = sizeof event;
+    CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, 8, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "stride of 8 for sbx_event"));
+    sbx_device device = {.struct_size = sizeof device, .platform = str("ios"), .token = str("x")};
+    sbx_recipient to[2] = {{.struct_size = sizeof to[0], .device = &device}, {.struct_size = sizeof to[0], .device = &device}};
+    event.data = str("{}"), event.recipients = to, event.recipient_count = 2, event.recipient_stride = 8;
+    CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "stride of 8 for sbx_recipient"));
+    event.recipient_stride = sizeof to[0], device.struct_size = 0;
+    CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "struct_size of sbx_device to 0"));
+    sbx_request request = {.method = str("GET"), .path = str("/")};
+    CHECK(sbx_gateway_handle(a, &request, on_answer, NULL, &error) == SBX_E_INVALID && strstr(error.message, "struct_size of sbx_request to 0"));
+    forked(a, json);
+    event.recipient_count = 0, event.data = str("no JSON");
     CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "not a JSON object"));
     CHECK(sbx_gateway_reload(a, str("version: 3\n"), &error) == SBX_E_INVALID);
     CHECK(sbx_gateway_reload(a, str(config), &error) == SBX_OK);
@@ -175,7 +233,9 @@ int main(int argc, char **argv) {
     sigaction(n, NULL, &after);
     CHECK(after.sa_handler == before[n].sa_handler);
   }
-  char three[512];
+  char three[512], four[512];
+  snprintf(four, sizeof four, "%s/four", argv[1]);
+  open_submissions(four);
   snprintf(three, sizeof three, "%s/three", argv[1]);
   memory(three);
   return faults != 0;

@@ -16,7 +16,8 @@
  * MANNERS. The library installs no signal handler, never exits, prints nothing and keeps no state
  * outside of its gateways, of which a process may have several (each with a data folder of its own).
  * Two effects on the process remain: plugin libraries, once loaded, stay; and SIGPIPE is
- * ignored if it had its default action when the first gateway was started. Fork before, not after.
+ * ignored if it had its default action when the first gateway was started. Fork before, not after: in a child that is
+ * forked later a gateway does not run (STOPPING), and destroying it there does nothing.
  *
  * Link with `pkg-config --cflags --libs signalbox`. Since 1.0 unless a comment says otherwise. */
 #ifndef SIGNALBOX_GATEWAY_H
@@ -142,7 +143,8 @@ SBX_EXPORT sbx_status sbx_gateway_check(sbx_gateway *gateway, sbx_str config_tex
 SBX_EXPORT uint32_t sbx_gateway_listen_port(sbx_gateway *gateway);
 SBX_EXPORT uint32_t sbx_gateway_admin_port(sbx_gateway *gateway);
 
-/* Submits events of a source that is named in gateway.sources. All are committed, or none. `done` is
+/* Submits events of a source that is named in gateway.sources. All are committed, or none. A struct_size or stride
+ * that does not hold the struct as in 1.0 is INVALID, and error->message names it; nothing is read then. `done` is
  * called exactly once after OK and never after another status; with done NULL it waits, and the status
  * is the submission's. Statuses: OK, INVALID (unknown source, malformed event), TOO_LARGE, STOPPING. */
 SBX_EXPORT sbx_status sbx_gateway_submit(sbx_gateway *gateway, sbx_str source, const sbx_event *events, size_t n,
@@ -215,7 +217,8 @@ SBX_EXPORT sbx_status sbx_gateway_reload_report(sbx_gateway *gateway, sbx_str co
  * that stay on disk for the next startup. Statuses: OK, STOPPING (it does not run). */
 SBX_EXPORT sbx_status sbx_gateway_drain(sbx_gateway *gateway, uint32_t timeout_ms, uint64_t *left);
 
-/* Stops, drains within gateway.drain, and frees. Waits; afterwards no callback comes. NULL is allowed. */
+/* Stops, drains within gateway.drain, and frees. Waits; afterwards no callback comes. Submissions that are open by then
+ * end as any other, or with STOPPING: nothing of them is on disk. NULL is allowed. */
 SBX_EXPORT void sbx_gateway_destroy(sbx_gateway *gateway);
 
 #ifdef __cplusplus
