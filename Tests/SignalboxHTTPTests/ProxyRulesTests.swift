@@ -43,7 +43,7 @@ import Testing
         #expect(all.proxy(host: host, port: 80, isSecure: false) == nil)
     }
 
-    @Test(arguments: [
+    private static let variables: [([String: String], String?, String?)] = [
         (["https_proxy": "http://a:1", "all_proxy": "http://b:2"], "http://a:1", "http://b:2"),
         (["HTTPS_PROXY": "http://a:1"], "http://a:1", nil),
         (["all_proxy": "http://b:2"], "http://b:2", "http://b:2"),
@@ -59,7 +59,9 @@ import Testing
             ["https_proxy": "http://a:1", "no_proxy": "push.example.com:444 ample.com"],
             "http://a:1", nil
         ),
-    ])
+    ]
+
+    @Test(arguments: variables)
     func `the usual variables decide`(
         variables: [String: String], secure: String?, plain: String?
     ) {
