@@ -114,10 +114,10 @@ import Testing
 
         var words: String {
             switch self {
-            case .password: "asks for a user and password, or refuses the given ones (407)"
+            case .password: "asks for a user and password, or refuses the given ones (401)"
             case .refusal: "the proxy refused the connection (403)"
             case .silence: "did not answer CONNECT in time"
-            case .absence: "the connect failed: Connection refused"
+            case .absence: "the connect failed: connection refused"
             }
         }
     }

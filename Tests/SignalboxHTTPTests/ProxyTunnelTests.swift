@@ -53,6 +53,7 @@ import Testing
 
     @Test(arguments: [
         ("HTTP/1.1 407 Nope\r\n\r\n", "asks for a user and password"),
+        ("HTTP/1.1 401 Nope\r\n\r\n", "refuses the given ones (401)"),
         ("HTTP/1.0 403 Forbidden\r\nx: y\r\n\r\n", "the proxy refused the connection (403)"),
         ("HTTP/1.1 502 \n\n", "the proxy refused the connection (502)"),
         ("SSH-2.0-x\r\n\r\n", "is not HTTP/1.1"), ("HTTP/1.1\r\n\r\n", "is not HTTP/1.1"),
