@@ -28,8 +28,6 @@ import Testing
             Self.isolation, "search_path = 'nowhere'", "standard_conforming_strings = off",
             "DateStyle = 'German'", "transform_null_equals = on",
             "default_transaction_deferrable = on",
-            // The last one, since nothing can be set after it.
-            "default_transaction_read_only = on",
         ])
         let store = try await rig.open()
         try await rig.append(store, 1, key: "k")

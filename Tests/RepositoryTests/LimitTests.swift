@@ -93,7 +93,10 @@ import Testing
         ("a delivery of a paused route", ["asideMs: UInt64 = 600_000"]),
         ("pauses and holds that a sender and app remembers", ["countMax = 16"]),
         ("orders to cancel what waits", ["countMax = 100", "keptMs: UInt64 = 31 * 86_400_000"]),
-        ("withdrawals that a sender remembers", ["countMax: Int = 4_096"]),
+        (
+            "keys of accepted pushes and withdrawals that a sender and app remembers",
+            ["countMax: Int = 32_768", "keepMs: UInt64 = 600_000"]
+        ),
         ("memory of a seen event's key", ["dedupeMsMax: UInt64 = 7 * 86_400_000"]),
         ("keys of seen events in memory", ["recentMax = 65_536"]),
         (

@@ -154,6 +154,7 @@ import Testing
             #expect(news == .committed(duplicates: []), "\(what): events are refused")
             await store.close()
             let contents = try SQLiteContents(folder: folder, .source)
+            defer { contents.close() }
             for kind in StoredKind.allCases {
                 var (after, pages) = ("", 0)
                 while pages < 20 {
@@ -165,7 +166,6 @@ import Testing
                 #expect(pages < 20, "\(what): a copy goes round in circles")
             }
             _ = try contents.counts()
-            contents.close()
         } catch {
             Issue.record("\(what): \(error)")
         }

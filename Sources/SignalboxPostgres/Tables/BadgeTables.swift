@@ -13,7 +13,8 @@ enum BadgeTables {
             """)
     }
 
-    private static let count = change("count_badge", "least(least(greatest(b.number, 0), 2147483646) + $3::bigint, 2147483647)")
+    private static let count = change(
+        "count_badge", "least(least(greatest(b.number, 0), 2147483646) + $3::bigint, 2147483647)")
     private static let set = change("set_badge", "excluded.number")
 
     private static func parameters(_ given: Int32?, _ user: UserKey) -> Parameters {

@@ -345,7 +345,7 @@ struct BlockTables {
         return out
     }
 
-    /// The next block behind the cursor that is not open. The cursor moves on.
+    /// The next block behind the cursor that is not open. The cursor moves on. What can be read says how many there are.
     private mutating func next(
         _ name: LaneKey, lane id: Int64, _ rank: Int, _ lane: BlockLane, _ hot: HotStatements,
         _ db: Database
@@ -380,15 +380,12 @@ struct BlockTables {
             let number = found.integer(0)
             lane.cursor[rank] = number
             guard open[number] == nil else { continue }
-            let reader =
-                isReadable
-                ? found.withBlob(3) { BlockReader(anyVersion: $0, lane: name) } : .unreadable
-            // What can be read says how many there are.
-            let stored = Int(clamping: min(max(0, found.integer(1)), Int64(Marks.count)))
+            let bytes = { found.withBlob(3) { BlockReader(anyVersion: $0, lane: name) } }
+            let reader = isReadable ? bytes() : .unreadable
+            let stored = reader.isBroken ? min(max(0, found.integer(1)), Int64(Marks.count)) : 0
             let block = OpenBlock(
                 id: number, lane: id, name: name, rank: rank,
-                count: reader.isBroken
-                    ? max(stored, reader.deliveries.count) : reader.deliveries.count,
+                count: max(Int(stored), reader.deliveries.count),
                 marks: found.isNull(2) ? nil : found.withBlob(2) { Marks($0) })
             block.isDamaged = !isReadable
             return (block, reader)

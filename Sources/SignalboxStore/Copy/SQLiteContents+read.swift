@@ -95,7 +95,7 @@ extension SQLiteContents {
     private func badges(after: String, _ db: Database) throws -> StorePage {
         let (condition, arguments) = Self.after(after, "app, user")
         return try page(
-            "SELECT json_array(app, user) AS place, app, user, number FROM badge \(condition) ORDER BY app, user",
+            "SELECT json_array(CAST(app AS TEXT), CAST(user AS TEXT)) AS place, app, user, number FROM badge \(condition) ORDER BY app, user",
             arguments, after: after, db
         ) { row in
             .badge(
@@ -108,7 +108,7 @@ extension SQLiteContents {
         let (condition, arguments) = Self.after(after, "instance, key")
         return try page(
             """
-            SELECT json_array(instance, key) AS place, instance, key, value, expires FROM value \(condition)
+            SELECT json_array(CAST(instance AS TEXT), CAST(key AS TEXT)) AS place, instance, key, value, expires FROM value \(condition)
             ORDER BY instance, key
             """, arguments, max: 200, after: after, db
         ) { row in

@@ -130,6 +130,7 @@ struct CopySample: Sendable {
         for found in devices {
             var wanted = Self.device(found.device.token)
             wanted.registeredUnixMs = found.device.registeredUnixMs
+            wanted.registration = found.device.registration
             try probe.equal(found.device, wanted)
             try probe.expect(
                 found.device.registeredUnixMs >= nowUnixMs, "registered before it was")
