@@ -42,7 +42,7 @@ import Testing
     }
 
     /// Twelve photos fit without most of their thumbnails, and forty-eight do not.
-    @Test(arguments: [(1, 12...12, ["thumbnails"]), (4, 12...24, ["files", "thumbnails"])])
+    @Test(arguments: [(1, 12...12, ["thumbnails"]), (4, 12...47, ["files", "thumbnails"])])
     func `a message with many photos arrives with as many as fit`(
         times: Int, counts: ClosedRange<Int>, leftOut: [String]
     ) async throws {
