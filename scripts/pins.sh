@@ -9,6 +9,10 @@ versions() { sed '/"originHash"/d; /"revision"/d'; }
 
 cd "$(dirname "$0")/.."
 committed=$(git show HEAD:Package.resolved 2>/dev/null) || exit 0
+case $committed in *'"revision"'*)
+  echo "pins: Package.resolved was committed with commit ids: run scripts/setup.sh, and commit it once more" >&2
+  exit 1 ;;
+esac
 [ "$committed" = "$(versions < Package.resolved)" ] || {
   diff <(printf '%s\n' "$committed") <(versions < Package.resolved) >&2 || true
   echo "pins: the build took other versions than Package.resolved names; commit it if that is meant" >&2
