@@ -18,6 +18,9 @@ enum Program {
         // Before any other thread: a plugin will run here.
         if PluginsCommand.confined.contains(Array(CommandLine.arguments.dropFirst().prefix(2))) {
             PluginTool.confine()
+        } else {
+            // Of a plugin that runs in this process, whatever the command is.
+            Gateway.reportCrashes()
         }
         Task.detached {
             await SignalboxCommand.main()

@@ -11,7 +11,6 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         StopSignals.catchAll(andHangUp: true)
-        Gateway.reportCrashes()
         // A start that waits for its store ends at once.
         StopSignals.endsAtOnce = true
         Gateway.raiseDescriptors()
