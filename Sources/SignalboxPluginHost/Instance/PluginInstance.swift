@@ -192,7 +192,9 @@ public final class PluginInstance: @unchecked Sendable {
 
     /// Why nothing reaches it at the moment; nil: it serves.
     public var outage: String? {
-        wait.withLock { $0?.fault }.map { "it cannot be started (\($0.message)), and is tried again" }
+        wait.withLock { $0?.fault }.map {
+            "it cannot be started (\($0.message)), and is tried again"
+        }
     }
 
     /// Sets a function to call on the control thread whenever a credential has a new value.
@@ -307,11 +309,13 @@ public final class PluginInstance: @unchecked Sendable {
         guard let control else { return nil }
         let called = await Within.value(ms: controlMs) { [self] in
             await control.value { [self] in
-                isWaiting.load(ordering: .relaxed) ? nil : raw.map { raw in
-                    CallScope.run(of: context.owner, isControl: true) { arena in
-                        body(PluginPointer(instance: raw), arena)
+                isWaiting.load(ordering: .relaxed)
+                    ? nil
+                    : raw.map { raw in
+                        CallScope.run(of: context.owner, isControl: true) { arena in
+                            body(PluginPointer(instance: raw), arena)
+                        }
                     }
-                }
             } ?? nil
         }
         if called == nil { context.misbehaved("a [control] call takes over \(controlMs) ms") }
