@@ -15,10 +15,8 @@ struct RowRepair {
     func run(_ queue: DatabaseQueue) throws {
         do {
             try queue.write { db in try run(db) }
-        } catch let error as DatabaseError
-            where error.resultCode.primaryResultCode == .SQLITE_CORRUPT
-        {
-            damage.tell("the numbers of its rows cannot be looked at: \(error.message ?? "")")
+        } catch let error where BlockTables.isDamage(error) {
+            damage.tell("the numbers of its rows cannot be looked at: \(error)")
         }
     }
 
@@ -105,5 +103,12 @@ struct RowRepair {
 
     private func note(_ table: String, _ rows: [Row], _ key: String) throws {
         for row in rows { damage.note(table, row.shown(key)) }
+    }
+}
+
+extension BlockTables {
+    /// SQLite cannot use a page of the file.
+    static func isDamage(_ error: any Error) -> Bool {
+        (error as? DatabaseError)?.resultCode.primaryResultCode == .SQLITE_CORRUPT
     }
 }

@@ -19,8 +19,7 @@ extension SQLiteStore: KeyValueStore {
                 guard let row else { return }
                 let expires = try? row.optional("expires")
                 if let expires, expires <= Int64(clamping: nowUnixMs) { return }
-                let bytes = try row.withUnsafeData(atIndex: 0) { Array($0 ?? Data()) }
-                found.set(bytes)
+                found.set((try? row.bytes("value")).map { Array($0) })
             },
             { fault in
                 if let fault {
@@ -48,8 +47,9 @@ extension SQLiteStore: KeyValueStore {
                             """), arguments: [instance, now])
                 var values: [String: [UInt8]] = [:]
                 for row in rows {
-                    guard let key = try? row.text("key") else { continue }
-                    values[key] = try row.withUnsafeData(named: "value") { Array($0 ?? Data()) }
+                    guard let key = try? row.text("key"), let value = try? row.bytes("value")
+                    else { continue }
+                    values[key] = Array(value)
                 }
                 found.set(values)
             },
@@ -123,7 +123,7 @@ extension SQLiteStore: KeyValueStore {
                             SELECT value, expires FROM value WHERE instance = ? AND key = ?
                               AND (expires IS NULL OR expires > ?)
                             """), arguments: [instance, key, Int64(clamping: nowUnixMs)])
-                let stored = try row?.withUnsafeData(atIndex: 0) { Array($0 ?? Data()) }
+                let stored = (try? row?.bytes("value")).map { Array($0) }
                 guard let effect = edit.effect(on: stored) else {
                     edited.set(KeyValueEdited(isDone: false, value: stored))
                     return

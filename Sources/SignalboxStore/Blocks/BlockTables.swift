@@ -246,10 +246,6 @@ struct BlockTables {
         return damage
     }
 
-    private static func isDamage(_ error: any Error) -> Bool {
-        (error as? DatabaseError)?.resultCode.primaryResultCode == .SQLITE_CORRUPT
-    }
-
     /// Writes the marks of settled deliveries; with `isShortOfRoom` only those that free room.
     ///
     /// Returns blocks that are done and stay in the file.
@@ -380,8 +376,8 @@ struct BlockTables {
             let number = found.integer(0)
             lane.cursor[rank] = number
             guard open[number] == nil else { continue }
-            let bytes = { found.withBlob(3) { BlockReader(anyVersion: $0, lane: name) } }
-            let reader = isReadable ? bytes() : .unreadable
+            let read = { BlockReader(anyVersion: $0, lane: name) }
+            let reader = isReadable ? found.withBlob(3, read) : .unreadable
             let stored = reader.isBroken ? min(max(0, found.integer(1)), Int64(Marks.count)) : 0
             let block = OpenBlock(
                 id: number, lane: id, name: name, rank: rank,
