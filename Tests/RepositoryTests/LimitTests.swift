@@ -77,12 +77,21 @@ import Testing
         ("an app that no sender handles", ["unknownAppMs: UInt64 { 600_000 }"]),
         ("jobs waiting for a worker thread", ["waitingMax: 10_000)"]),
         (
-            "threads in the place of workers that wait for isolated plugins",
+            "threads in the place of workers in slow calls into plugins",
             ["sparesMax = max(64, 4 * count)"]
         ),
         (
-            "calls about events to an isolated plugin that take over 20 ms",
-            ["slowNs: UInt64 { 20_000_000 }", "slowMax = max(16, 2 * "]
+            "calls about events into an instance that take over 25 to 50 ms, at a time",
+            ["private static let slowMax = 16"]
+        ),
+        (
+            "a call of a worker into a plugin",
+            ["longNs: UInt64 = 1_000_000_000", "workMs: UInt64 = 10_000"]
+        ),
+        ("`create()`, `start()` and other `[control]` calls", ["controlMs: UInt64 = 30_000"]),
+        (
+            "`stop()` and `destroy()`",
+            ["instances.stop(deadlineMs: 5_000)", "returnMs: UInt64 = 1_500"]
         ),
         (
             "events that wait to be tried alone after an isolated plugin crashed",

@@ -31,7 +31,7 @@ final class GatewayMetrics: Sendable {
 
     let deliveries = Counters(
         "signalbox_deliveries_total",
-        "attempts, by how they ended: `delivered`, `retried`, `failed`, `cancelled`",
+        "attempts, by how they ended: `delivered`, `retried`, `failed`, `cancelled`, `superseded`",
         ["route", "sender", "result", "reason"])
     let laneDeliveries = Counters(
         "signalbox_lane_deliveries_total",
