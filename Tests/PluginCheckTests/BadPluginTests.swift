@@ -162,7 +162,7 @@ import Testing
               static char *the_time(const sbx_host *h, char *room, size_t size) { \\
                 const sbx_clock *clock = h->service(h, SBX_SVC_CLOCK); \\
                 unsigned long long now = (unsigned long long)clock->unix_ms(h) / 10; \\
-                usleep(500); \\
+                usleep(100); \\
                 for (size_t k = size - 1; k-- > 0; now /= 10) room[k] = (char)('0' + now % 10); \\
                 room[size - 1] = 0; \\
                 return room; \\

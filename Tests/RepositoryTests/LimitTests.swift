@@ -75,14 +75,14 @@ import Testing
         ("the name of a user, app, platform or provider in an event", ["nameBytesMax = 256"]),
         ("the token of a recipient", ["tokenBytesMax = 4_096"]),
         ("an app that no sender handles", ["unknownAppMs: UInt64 { 600_000 }"]),
-        ("jobs waiting for a worker thread", ["waitingMax: 10_000)"]),
+        ("jobs waiting for a worker thread", ["waitingMax: 10_000, watch"]),
         (
             "threads in the place of workers in slow calls into plugins",
             ["sparesMax = max(64, 4 * count)"]
         ),
         (
             "calls about events into an instance that take over 25 to 50 ms, at a time",
-            ["private static let slowMax = 16"]
+            ["periodMs: UInt64 = 25", "slowMax = 16"]
         ),
         (
             "a call of a worker into a plugin",

@@ -181,7 +181,7 @@ import Testing
                   log->write(i->host, SBX_LOG_INFO, words, NULL, 0);
                 }
                 static sbx_status start(sbx_instance *i, sbx_error *e) {
-                  (void)e; say(i, STR("started")); return \(succeeds ? "SBX_OK" : "SBX_E_UNREACHABLE");
+                  (void)e; say(i, STR("started")); return \(succeeds ? "SBX_OK" : "SBX_E_INVALID");
                 }
                 static sbx_status stop(sbx_instance *i, uint64_t d, sbx_error *e) {
                   (void)d; (void)e; say(i, STR("stopped")); return SBX_OK;

@@ -203,14 +203,16 @@ int seccomp_no_processes(int sanitized, int *attempts) {
 #endif
 }
 
-int seccomp_refuse_attempt(int attempts) {
+int seccomp_refuse_attempts(int attempts, int bell) {
   for (;;) {
     struct seccomp_notif asked;
     memset(&asked, 0, sizeof asked);
     if (ioctl(attempts, SECCOMP_IOCTL_NOTIF_RECV, &asked) == 0) {
       struct seccomp_notif_resp answer = {.id = asked.id, .error = -EAGAIN};
       (void)ioctl(attempts, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-      return 0;
+      uint64_t one = 1;
+      (void)!write(bell, &one, sizeof one);
+      continue;
     }
     /* ENOENT: who asked has ended. */
     if (errno != EINTR && errno != ENOENT) return errno;

@@ -59,11 +59,12 @@ int confine_namespaces(void);
 /* Puts the process under the filter of system calls, for good. */
 int seccomp_enter(void);
 /* This thread, and those that it will start, start no process: fork() fails with EAGAIN, for root as well, whom
- * RLIMIT_NPROC does not hold. `attempts`, unless it is NULL: a descriptor for seccomp_refuse_attempt(), or -1.
+ * RLIMIT_NPROC does not hold. `attempts`, unless it is NULL: a descriptor for seccomp_refuse_attempts(), or -1.
  * `sanitized`: LeakSanitizer may do its work. */
 int seccomp_no_processes(int sanitized, int *attempts);
-/* Waits until a thread wants to start a process, and refuses that. */
-int seccomp_refuse_attempt(int attempts);
+/* Refuses every attempt to start a process, and rings a linux_bell() for each. It allocates nothing: a thread in fork() holds
+ * the locks of the allocator until it is answered. */
+int seccomp_refuse_attempts(int attempts, int bell);
 
 /* ---- Landlock ---- */
 

@@ -68,11 +68,13 @@ public enum Confiner {
                 + "seccomp filters (\(String(cString: strerror(status))))"
         }
         guard attempts >= 0 else { return nil }
-        let all = attempts
+        let (all, bell) = (attempts, linux_bell())
+        SystemThread.start("sbx-check") { _ = seccomp_refuse_attempts(all, bell) }
+        // Another thread: whoever allocates while a thread forks waits for the answer to that.
         SystemThread.start("sbx-check") {
-            guard seccomp_refuse_attempt(all) == 0 else { return }
-            onProcess()
-            while seccomp_refuse_attempt(all) == 0 {}
+            var entry = pollfd(fd: bell, events: Int16(POLLIN), revents: 0)
+            while poll(&entry, 1, -1) < 0, errno == EINTR {}
+            if entry.revents & Int16(POLLIN) != 0 { onProcess() }
         }
         return nil
     }
