@@ -72,19 +72,20 @@ extension DevicesService {
     /// The opens that count: once per push and user. A client knows its users; a user is believed of pushes that went to them.
     private func counted(_ told: [Opened], _ caller: DeviceCaller) async throws -> [Opened] {
         guard !told.isEmpty else { return [] }
-        var own: [(open: Opened, claim: OpenClaim)] = []
-        for open in told where !open.user.isEmpty {
-            guard let mark = open.mark else { continue }
-            let user = UserKey(app: caller.app, user: open.user)
-            own.append((open, OpenClaim(mark, of: .user(user))))
-        }
+        var told = told
         if let user = caller.user {
-            let shown = try await shown(own.map(\.claim.mark), to: user, of: caller.app)
-            own = own.filter { shown.contains($0.claim.mark) }
+            let shown = try await shown(told.compactMap(\.mark), to: user, of: caller.app)
+            told = told.filter { $0.mark.map(shown.contains) ?? false }
         }
-        let used = try await use(own.map(\.claim))
-        let nameless = told.filter(\.user.isEmpty)
-        return nameless + own.indices.filter { !used.contains($0) }.map { own[$0].open }
+        // One without a user is a client's, and nobody's claim.
+        let named = told.indices.filter { !told[$0].user.isEmpty }
+        let used = try await use(
+            named.compactMap { place in
+                let user = UserKey(app: caller.app, user: told[place].user)
+                return told[place].mark.map { OpenClaim($0, of: .user(user)) }
+            })
+        let left = Set(used.map { named[$0] })
+        return told.indices.filter { !left.contains($0) }.map { told[$0] }
     }
 
     /// Those of some pushes that went to a user, by name or to one of the newest devices.
