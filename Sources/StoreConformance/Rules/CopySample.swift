@@ -9,6 +9,8 @@ struct CopySample: Sendable {
     private let dead: UInt64
     private let later: UInt64
     private let lastID: UInt64
+    /// The registrations of the user's devices, by token.
+    private let registrations: [String: UInt64]
 
     private static let windowMs: UInt64 = 3_600_000
     private static let user = UserKey(app: "app", user: "ada")
@@ -72,6 +74,10 @@ struct CopySample: Sendable {
             guard token == "reported", let first = try await store.outbox().first else { continue }
             try await store.result { store.store.removeFromOutbox(through: first.id, done: $0) }
         }
+        registrations = Dictionary(
+            try await store.store.devices(app: "app", user: "ada").map {
+                ($0.device.token, $0.device.registration)
+            }, uniquingKeysWith: { a, _ in a })
     }
 
     private static func delivery(_ id: UInt64, priority: Priority = .normal) -> Delivery {
@@ -130,7 +136,8 @@ struct CopySample: Sendable {
         for found in devices {
             var wanted = Self.device(found.device.token)
             wanted.registeredUnixMs = found.device.registeredUnixMs
-            wanted.registration = found.device.registration
+            // What waits for a device is compared with it.
+            wanted.registration = registrations[found.device.token] ?? 0
             try probe.equal(found.device, wanted)
             try probe.expect(
                 found.device.registeredUnixMs >= nowUnixMs, "registered before it was")
