@@ -146,7 +146,7 @@ import Testing
         devices:
           users:
             - name: app
-              app: a
+              app: t
               issuer: https://id.example
               audience: c
               jwks_url: https://id.example/keys

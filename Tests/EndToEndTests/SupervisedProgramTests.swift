@@ -78,7 +78,8 @@ import Testing
         _ = try await rig.socket.messages(to: "READY=1")
         _ = try await rig.socket.messages(to: "WATCHDOG=1")
         try saboteur.arm("ingest", "HANG")
-        let clients = try (0..<ProcessInfo.processInfo.processorCount + 8).map { _ in
+        // More calls than workers and the threads that stand in for them.
+        let clients = try (0..<ProcessInfo.processInfo.processorCount + 72).map { _ in
             let client = try RawClient(port: try #require(Int(port)))
             client.send(Poster.request("token", keepsAlive: false))
             return client

@@ -12,6 +12,10 @@ package final class NotifySocket: Sendable {
         let path = "/tmp/signalbox-\(id)"
         name = isAbstract ? "@signalbox-\(id)" : path
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var patience = timeval(tv_sec: 120, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience,
+            socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(name.utf8)
@@ -32,12 +36,15 @@ package final class NotifySocket: Sendable {
         if name.hasPrefix("/") { unlink(name) }
     }
 
-    /// The lines of the next message; waits for it.
+    /// The lines of the next message; waits for it, two minutes at most.
     package func next() async throws -> [String] {
         try await Tool.aside { [descriptor] in
             var bytes = [UInt8](repeating: 0, count: 4_096)
             let count = recv(descriptor, &bytes, bytes.count, 0)
-            return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+            guard count >= 0 else {
+                throw PluginRig.Failure(description: "no message: \(String(cString: strerror(errno)))")
+            }
+            return String(decoding: bytes.prefix(count), as: UTF8.self)
                 .split(separator: "\n").map { String($0) }
         }
     }

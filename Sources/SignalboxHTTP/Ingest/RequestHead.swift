@@ -15,6 +15,8 @@ struct RequestHead {
 
     private var transferCoding: String?
     private var contentCoding = ""
+    /// Bodies that are no longer than they say. What a sender encrypts (RFC 8188) is its receiver's to open.
+    private static let plainCodings: Set = ["", "identity", "aes128gcm"]
     private var (credentials, hosts) = (0, 0)
 
     init(_ head: HTTPRequestHead) {
@@ -83,7 +85,7 @@ struct RequestHead {
         } else if credentials > 1 {
             // Whoever looks at the other one sees other rights.
             refusal = Problem(400, "the request has more than one Authorization header").answer
-        } else if !["", "identity"].contains(contentCoding), announced > 0 || transferCoding != nil
+        } else if !Self.plainCodings.contains(contentCoding), announced > 0 || transferCoding != nil
         {
             refusal = Problem.codingNotSupported
         }
