@@ -42,7 +42,8 @@ package final class NotifySocket: Sendable {
             var bytes = [UInt8](repeating: 0, count: 4_096)
             let count = recv(descriptor, &bytes, bytes.count, 0)
             guard count >= 0 else {
-                throw PluginRig.Failure(description: "no message: \(String(cString: strerror(errno)))")
+                throw PluginRig.Failure(
+                    description: "no message: \(String(cString: strerror(errno)))")
             }
             return String(decoding: bytes.prefix(count), as: UTF8.self)
                 .split(separator: "\n").map { String($0) }
