@@ -9,7 +9,7 @@ import Testing
 /// A running gateway is told to reload, and says what that has changed.
 @Suite struct ReloadOrderTests {
     private static let second =
-        "\n  - { name: second, from: z, when: { type: ticket.closed }, send: { ios: apns } }"
+        "\n  - { name: second, from: z, when: { type: { prefix: ticket. } }, send: { ios: apns } }"
 
     /// A gateway whose admin listener has a known port, so that commands find it.
     private static func rig(
