@@ -68,10 +68,9 @@ public enum PluginCheck {
         }
         guard let order = CheckOrder(text) else { return }
         let missing = Confiner.enterExamination(isWatched: order.isLight || order.isSanitized) {
-            let findings = Findings.shared
-            findings.fail(
-                .lifeProcess, "it starts a process, which is refused with EAGAIN: \(findings.place)"
-            )
+            // Heard once the refused call has returned, so it cannot say in which step.
+            Findings.shared.fail(
+                .lifeProcess, "it starts a process, which is refused with EAGAIN")
         }
         if let missing { Findings.shared.note(missing) }
         Examination(order).run(CheckSteps.all)

@@ -106,7 +106,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file.path))
         #expect(
             CheckRig.failures(report) == [
-                "life.process: it starts a process, which is refused with EAGAIN: step load"
+                "life.process: it starts a process, which is refused with EAGAIN"
             ])
     }
 
