@@ -12,7 +12,7 @@ class Gateway:
     def __init__(self, folder, variables, prefix=()):
         self.port, self.admin, self.folder, self.prefix = free_port(), free_port(), folder, list(prefix)
         self.environment = dict(os.environ, SIGNALBOX_LISTEN=f"127.0.0.1:{self.port}", SIGNALBOX_ADMIN=f"127.0.0.1:{self.admin}",
-                                ZENDESK_PATH_SECRET="s", ZENDESK_DEDUPE="0s")
+                                ZENDESK_PATH_SECRET="s", ZENDESK_API_TOKEN="t", ZENDESK_DEDUPE="0s")
         self.environment.update(variables)
         os.makedirs(folder, exist_ok=True)
         with open(f"{ROOT}/gateway.yaml") as file:

@@ -16,7 +16,7 @@ class Gateway:
                "&target_session_attrs=read-write&connect_timeout=2")
         self.variables = dict(
             os.environ, **variables, SIGNALBOX_LISTEN=f"127.0.0.1:{self.port}", SIGNALBOX_ADMIN=f"127.0.0.1:{self.admin}",
-            ZENDESK_PATH_SECRET="s", DATABASE_URL=url, GATEWAY_NAME=name)
+            ZENDESK_PATH_SECRET="s", ZENDESK_API_TOKEN="t", DATABASE_URL=url, GATEWAY_NAME=name)
         with open(config) as file:
             text = file.read()
         # HAProxy asks for readiness every half a second.

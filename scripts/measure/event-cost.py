@@ -57,7 +57,7 @@ class Gateway:
         self.counts, self.sent = f"{folder}/counts", 0
         port, admin = free_port(), free_port()
         environment.update(
-            SIGNALBOX_LISTEN=f"127.0.0.1:{port}", SIGNALBOX_ADMIN=f"127.0.0.1:{admin}", ZENDESK_PATH_SECRET="s",
+            SIGNALBOX_LISTEN=f"127.0.0.1:{port}", SIGNALBOX_ADMIN=f"127.0.0.1:{admin}", ZENDESK_PATH_SECRET="s", ZENDESK_API_TOKEN="t",
             LD_PRELOAD=counter, SBX_COUNT_FILE=self.counts)
         with open(config) as file:
             text = file.read().replace("level: info", "level: warning")

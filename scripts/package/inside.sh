@@ -37,7 +37,7 @@ systemd-run -q --unit simulators sh -c \
 until_so "simulators run" grep -q SIGNALBOX_CA_FILE /srv/sim/environment
 {
   sed -n 's/^export //p' /srv/sim/environment | sed 's|/srv/sim/|/etc/signalbox/secrets/|'
-  printf 'ZENDESK_PATH_SECRET=demo\nZENDESK_DEDUPE=0s\n'
+  printf 'ZENDESK_PATH_SECRET=demo\nZENDESK_API_TOKEN=demo\nZENDESK_DEDUPE=0s\n'
 } > /etc/signalbox/environment
 install -o root -g signalbox -m 640 /srv/sim/apns.p8 /srv/sim/fcm.json /srv/sim/ca.pem /etc/signalbox/secrets/
 post() { curl -s -o /dev/null -w '%{http_code}' --max-time 20 -d @/usr/share/signalbox/reply.json http://127.0.0.1:8080/in/zendesk/demo; }
