@@ -230,11 +230,11 @@ import Testing
         Case(
             name: "Kafka",
             config: #"{"brokers":["127.0.0.1:1"],"topics":["orders"],"publish":"outcomes"}"#,
-            idle: ["source.events", "source.tokens"]),
+            idle: ["source.blocks", "source.events", "source.tokens"]),
         Case(
             name: "NATS",
             config: #"{"servers":["nats://127.0.0.1:1"],"stream":"EVENTS","publish":"outcomes"}"#,
-            idle: ["source.events", "source.pause", "source.tokens"]),
+            idle: ["source.blocks", "source.events", "source.pause", "source.tokens"]),
         Case(
             name: "SMTP",
             config: #"{"host":"127.0.0.1","port":1,"security":"none","from":"a@example.org"}"#),
