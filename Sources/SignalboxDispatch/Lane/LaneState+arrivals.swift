@@ -126,7 +126,9 @@ extension LaneState {
         for delivery in lent where departed.contains(delivery.id) {
             guard window.withdraw(delivery.id) else { continue }
             overdue[delivery.id] = nil
-            todo.endings.append(cancelled(delivery, Self.departedReason, now))
+            // Who was forgotten has left, too: the order is the reason.
+            let reason = paused.cancelReason(of: delivery) ?? Self.departedReason
+            todo.endings.append(cancelled(delivery, reason, now))
         }
     }
 
