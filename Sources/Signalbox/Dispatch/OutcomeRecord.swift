@@ -107,8 +107,10 @@ final class OutcomeRecord: LaneLedger {
                 if outcome.kind == .unregistered { deviceReports.report(delivery, outcome) }
                 if delivery.isDryRun { deviceReports.tried(delivery, reason: reason) }
                 failed(ending, reason, wasSent: wasSent, &tally)
-            case .cancelled: cancelled(ending, &tally)
-            case .superseded(let reason): superseded(ending, reason, &tally)
+            case .cancelled:
+                spared(ending, .cancelled, "cancelled", outcome.reason, &tally)
+            case .superseded(let reason):
+                spared(ending, .superseded, "superseded", reason, &tally)
             case .released, .aside: break
             }
         }
@@ -144,33 +146,24 @@ final class OutcomeRecord: LaneLedger {
         logger.info("delivered", metadata: metadata)
     }
 
-    private func cancelled(_ ending: LaneEnding, _ tally: inout OutcomeTally) {
-        let (delivery, reason) = (ending.delivery, ending.outcome.reason)
-        add(delivery, "cancelled", reason, to: &tally)
-        if stream.isOn {
-            tally.note(
-                .cancelled, of: delivery, reason: reason,
-                attempts: delivery.attempt - min(1, delivery.attempt), unixMs: ending.unixMs,
-                stream)
-        }
-        onOutcome?(DeliveryOutcome(.failed, delivery, reason: reason, code: 0))
-        logger.info("delivery cancelled", metadata: fields(delivery, reason))
-    }
-
-    /// Nobody misses it: what it would have shown is there in a newer form, or was withdrawn.
-    private func superseded(
-        _ ending: LaneEnding, _ reason: String, _ tally: inout OutcomeTally
+    /// It was not sent, or not again, and is no dead letter. Nobody misses a superseded one: what it would have shown is there
+    /// in a newer form, or was withdrawn.
+    private func spared(
+        _ ending: LaneEnding, _ result: OutcomeResult, _ name: StaticString, _ reason: String,
+        _ tally: inout OutcomeTally
     ) {
         let delivery = ending.delivery
-        add(delivery, "superseded", reason, to: &tally)
+        add(delivery, name, reason, to: &tally)
         if stream.isOn {
             tally.note(
-                .superseded, of: delivery, reason: reason,
+                result, of: delivery, reason: reason,
                 attempts: delivery.attempt - min(1, delivery.attempt), unixMs: ending.unixMs,
                 stream)
         }
-        onOutcome?(DeliveryOutcome(.delivered, delivery, reason: reason, code: 0))
-        logger.info("delivery superseded", metadata: fields(delivery, reason))
+        onOutcome?(
+            DeliveryOutcome(
+                result == .superseded ? .delivered : .failed, delivery, reason: reason, code: 0))
+        logger.info("delivery \(name)", metadata: fields(delivery, reason))
     }
 
     private func retried(
