@@ -114,4 +114,13 @@ struct Config: Sendable {
         origin = endpoint.isEmpty ? "https://api-\(appID).sendbird.com" : endpoint
         caFile = text("ca")
     }
+
+    /// A request to the Platform API.
+    func get(_ path: String, _ token: String, timeoutMs: UInt32 = 2_000) -> HTTPCall {
+        var call = HTTPCall("GET", origin + path)
+        call.headers = [("api-token", token)]
+        call.caFile = caFile
+        call.timeoutMs = timeoutMs
+        return call
+    }
 }

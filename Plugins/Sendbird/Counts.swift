@@ -11,22 +11,15 @@ enum Counts {
         _ config: Config, token: String, channelURL: String, users: [String]
     ) -> HTTPCall {
         let ids = users.map { PathSegment.encode($0) }.joined(separator: ",")
-        return call(
-            config, token,
-            "/v3/group_channels/\(PathSegment.encode(channelURL))/messages/unread_count?user_ids=\(ids)"
-        )
+        let channel = PathSegment.encode(channelURL)
+        return config.get(
+            "/v3/group_channels/\(channel)/messages/unread_count?user_ids=\(ids)", token,
+            timeoutMs: 1_000)
     }
 
     /// `GET /v3/users/{user_id}/unread_message_count`, over all channels.
     static func total(_ config: Config, token: String, user: String) -> HTTPCall {
-        call(config, token, "/v3/users/\(PathSegment.encode(user))/unread_message_count")
-    }
-
-    private static func call(_ config: Config, _ token: String, _ path: String) -> HTTPCall {
-        var call = HTTPCall("GET", config.origin + path)
-        call.headers = [("api-token", token)]
-        call.caFile = config.caFile
-        call.timeoutMs = 1_000
-        return call
+        config.get(
+            "/v3/users/\(PathSegment.encode(user))/unread_message_count", token, timeoutMs: 1_000)
     }
 }

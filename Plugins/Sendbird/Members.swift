@@ -36,13 +36,8 @@ enum MembersPage {
     {
         let page = next.isEmpty ? "" : "&token=\(PathSegment.encode(next))"
         let channel = PathSegment.encode(channelURL)
-        var call = HTTPCall(
-            "GET",
-            "\(config.origin)/v3/group_channels/\(channel)/members?limit=100"
-                + "&show_member_is_muted=false\(page)")
-        call.headers = [("api-token", token)]
-        call.caFile = config.caFile
-        call.timeoutMs = 2_000
-        return call
+        return config.get(
+            "/v3/group_channels/\(channel)/members?limit=100&show_member_is_muted=false\(page)",
+            token)
     }
 }

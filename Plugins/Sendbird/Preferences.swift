@@ -66,24 +66,15 @@ struct Preference: Sendable {
     }
 
     static func call(_ config: Config, token: String, user: String) -> HTTPCall {
-        var call = HTTPCall(
-            "GET", "\(config.origin)/v3/users/\(PathSegment.encode(user))/push_preference")
-        call.headers = [("api-token", token)]
-        call.caFile = config.caFile
-        call.timeoutMs = 2_000
-        return call
+        config.get("/v3/users/\(PathSegment.encode(user))/push_preference", token)
     }
 }
 
 /// The template that a user has chosen, `GET /v3/users/{user_id}/push/template`.
 enum ChosenTemplate {
     static func call(_ config: Config, token: String, user: String) -> HTTPCall {
-        var call = HTTPCall(
-            "GET", "\(config.origin)/v3/users/\(PathSegment.encode(user))/push/template")
-        call.headers = [("api-token", token)]
-        call.caFile = config.caFile
-        call.timeoutMs = 1_000
-        return call
+        config.get(
+            "/v3/users/\(PathSegment.encode(user))/push/template", token, timeoutMs: 1_000)
     }
 }
 
