@@ -87,6 +87,32 @@ import Testing
                 == ["nothing that came in names u-2"])
     }
 
+    @Test func `nobody gets nothing is no answer to a builder that fails`() async throws {
+        let yaml = Self.yaml.replacing(
+            "  texts: { library: Texts }",
+            with: """
+                  texts: { library: Texts }
+                  chat: { library: Sendbird, config: { path: /in/sb, app_id: A, api_token: t } }
+                """
+        ).replacing(
+            "when: { type: mail }, build: { with: texts }",
+            with: "when: { type: mail }, build: { with: chat }")
+        let trial = try ExplainTests.trial(
+            yaml: yaml + """
+                  - { name: all, given: \(Self.mail), expect: [] }
+                  - { name: one, given: \(Self.mail), expect: [ { route: mails, pushes: 0 } ] }
+                  - { name: other, given: \(Self.mail), expect: [ { route: calm, pushes: 0 } ] }
+
+                """)
+        var failed: [String] = []
+        await RouteTestRun(trial).run { test in
+            if test.failures.flatMap(\.lines).contains(where: { $0.hasPrefix("route mails: ") }) {
+                failed.append(test.name)
+            }
+        }
+        #expect(failed == ["all", "one"])
+    }
+
     @Test func `with a status, everything else is expected, too`() async throws {
         let yaml = Self.yaml.replacing("sources: [shop]", with: "sources: [shop]").replacing(
             "  texts: { library: Texts }",

@@ -26,6 +26,8 @@ struct RouteTestCheck {
             fail(
                 at: test.position, "no push was expected",
                 ["found a push of route \(first.route) by \(first.push.sender)"])
+        } else if test.expect.isEmpty {
+            failIfRouteFailed(nil, report, at: test.position, "no push was expected")
         }
         for expectation in test.expect { check(expectation, report) }
     }
@@ -79,7 +81,11 @@ struct RouteTestCheck {
                 ["found \(pushes.count)"] + Self.reasons(wanted, report))
             return
         }
-        if wanted.pushes == 0 { return }
+        if wanted.pushes == 0 {
+            return failIfRouteFailed(
+                wanted.route, report, at: wanted.position,
+                "\(Self.words(wanted)): expected 0 pushes")
+        }
         guard !pushes.isEmpty else {
             fail(
                 at: wanted.position, "\(Self.words(wanted)): expected a push",
@@ -87,6 +93,16 @@ struct RouteTestCheck {
             return
         }
         compare(wanted, pushes.flatMap(\.handedOver))
+    }
+
+    /// No push is not what was expected if a builder or filter failed on the way to one.
+    private mutating func failIfRouteFailed(
+        _ name: String?, _ report: TrialReport, at position: SourcePosition, _ what: String
+    ) {
+        let faults = report.events.flatMap(\.routes)
+            .filter { name == nil || $0.name == name }
+            .compactMap { route in route.fault.map { "route \(route.name): \($0)" } }
+        if !faults.isEmpty { fail(at: position, what, faults) }
     }
 
     // MARK: Payloads
