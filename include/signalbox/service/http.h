@@ -34,7 +34,7 @@ typedef void (*sbx_http_done)(void *context, const sbx_http_answer *answer);
 typedef struct sbx_http {
   uint32_t struct_size, reserved;
   /* Starts a call; it is copied. done is called exactly once after OK and never after another status.
-   * Statuses: OK, INVALID, AGAIN (256 calls of the program are waiting and running), STOPPING. Thread: [any]. */
+   * Statuses: OK, INVALID, AGAIN (256 calls of the instance, or 128 to one host, are open), STOPPING. Thread: [any]. */
   sbx_status (*submit)(const struct sbx_host *host, const sbx_http_call *call, sbx_http_done done, void *context);
   /* The same, and waits: done is called before it returns. Thread: [control] only. */
   sbx_status (*call)(const struct sbx_host *host, const sbx_http_call *call, sbx_http_done done, void *context);
