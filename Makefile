@@ -65,7 +65,7 @@ test: setup lint
 	@scripts/swift-test.sh --skip '$(HEAVY)|$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(HEAVY)' --skip '$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(DATABASE)'
-	@scripts/small.sh chaos
+	@scripts/small.sh
 	@$(MAKE) --no-print-directory demo
 
 # The crash test with 20 rounds instead of 3.
