@@ -8,6 +8,9 @@ final class Diagnostics {
     /// Files that values were filled from.
     var files: [FilledFile] = []
 
+    /// Places of values that a variable or file has added nothing to.
+    var blanks: Set<SourcePosition> = []
+
     func report(_ code: String, at position: SourcePosition, _ message: String) {
         guard !standIns.contains(position) else { return }
         all.append(Diagnostic(code, at: position, message))

@@ -7,6 +7,11 @@ final class FieldUses {
     /// Types that conditions ask for.
     var types: [(name: String, position: SourcePosition)] = []
 
+    /// How many of `fields` the condition reads: they come first.
+    var conditionCount = 0
+    /// Fields of the data that are spelt in full, `data.typ`: no other field is meant.
+    var spelt: Set<String> = []
+
     /// Texts that conditions compare with fields, as they are written.
     var literals: [(path: FieldPath, text: String, position: SourcePosition)] = []
 
@@ -25,6 +30,7 @@ final class FieldUses {
             default:
                 guard let path = FieldPath(entry.key) else { continue }
                 add(literals: entry.value, of: path)
+                if entry.key.hasPrefix("data.") { spelt.insert(path.text) }
                 if path.root == .type { add(types: entry.value) }
                 if !Self.asksForAbsence(entry.value) { fields.append((path, entry.keyPosition)) }
             }

@@ -27,6 +27,7 @@ extension GatewayConfig {
             }
         }
         config.standIns = diagnostics.standIns
+        config.blanks = diagnostics.blanks
         config.files = diagnostics.files
         return (config, diagnostics.all.inOrder)
     }

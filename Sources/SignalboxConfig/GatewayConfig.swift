@@ -154,6 +154,10 @@ public struct RouteSettings: Sendable {
     public var types: [(name: String, position: SourcePosition)]
     /// Texts that its condition compares with fields, as they are written.
     package var literals: [(path: FieldPath, text: String, position: SourcePosition)] = []
+    /// How many of `fields` its condition reads: they come first.
+    package var conditionFieldCount = 0
+    /// Fields of the data that are spelt in full, `data.typ`.
+    package var speltFields: Set<String> = []
     /// The entry as JSON, to tell whether it has changed.
     public var text: String { given.json.text }
 }
@@ -200,6 +204,8 @@ public struct GatewayConfig: Sendable {
     public var routes: [RouteSettings] = []
     /// Places of values that stand in for missing ones.
     public var standIns: Set<SourcePosition> = []
+    /// Places of values that a variable or file has added nothing to.
+    package var blanks: Set<SourcePosition> = []
     /// Files that values were filled from (`${file:path}`), in the file's order.
     package var files: [FilledFile] = []
     /// `tests:`, in the file's order.

@@ -54,7 +54,10 @@ struct Interpolation {
         for part in parts {
             switch part {
             case .text(let text): out += text
-            case .reference(let inner): out += value(of: inner, at: position, &last)
+            case .reference(let inner):
+                let filled = value(of: inner, at: position, &last)
+                if filled.isEmpty, parts.count > 1 { diagnostics.blanks.insert(position) }
+                out += filled
             }
         }
         if parts.count == 1 { source = last }

@@ -49,7 +49,12 @@ struct MapReader {
         }
         switch value.kind {
         case .string(let text) where !text.isEmpty || !required: return (text, value)
-        case .string: report("missing-key", at: value, "\(key) is required")
+        case .string:
+            let file = diagnostics.files.last { $0.position == value.position }
+            report(
+                "missing-key", at: value,
+                file.map { "\(key): the file \($0.written ?? $0.path) is empty" }
+                    ?? "\(key) is required")
         case .integer, .number, .bool:
             report("wrong-type", at: value, "\(key) must be text: put quotes around it")
         default: report("wrong-type", at: value, "\(key) must be text")

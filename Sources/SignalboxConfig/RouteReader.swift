@@ -52,6 +52,7 @@ struct RouteReader {
             if let read = Condition.parse(when, diagnostics: &diagnostics.all) {
                 condition = read
                 uses.add(when: when)
+                uses.conditionCount = uses.fields.count
                 if read.isImpossible {
                     map.report("unreachable-route", at: when, "no event can match this when")
                 }
@@ -80,6 +81,8 @@ struct RouteReader {
                 senders.map { ($0.instance, $0.position) }, uniquingKeysWith: { a, _ in a }),
             given: value, fields: uses.fields, types: uses.types)
         settings.literals = uses.literals
+        settings.conditionFieldCount = uses.conditionCount
+        settings.speltFields = uses.spelt
         return settings
     }
 

@@ -23,6 +23,8 @@ struct TemplateReader {
         do throws(TemplateFault) {
             let template = try Template.parse(text, texts: texts)
             uses.fields += template.fields.map { ($0, value.position) }
+            uses.spelt.formUnion(
+                template.fields.map(\.text).filter { text.contains("data.\($0)") })
             return template
         } catch {
             diagnostics.report(

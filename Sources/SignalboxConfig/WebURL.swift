@@ -1,5 +1,5 @@
 /// The URL of a network peer.
-enum WebURL {
+package enum WebURL {
     /// Whether it is http or https with a host.
     static func isWeb(_ text: String) -> Bool {
         guard let scheme = ["https://", "http://"].first(where: { text.hasPrefix($0) }) else {
@@ -11,7 +11,7 @@ enum WebURL {
     }
 
     /// Whether nobody on the way can read the data: https, or this host.
-    static func isPrivate(_ text: String) -> Bool {
+    package static func isPrivate(_ text: String) -> Bool {
         if text.hasPrefix("https://") { return text.utf8.count > 8 }
         guard text.hasPrefix("http://") else { return false }
         let authority = text.dropFirst(7).prefix { !"/?#".contains($0) }

@@ -62,6 +62,12 @@ struct YAMLReader {
     private mutating func next() throws(Stop) {
         yaml_event_delete(&event)
         guard yaml_parser_parse(&parser, &event) == 1 else {
+            if isAtTab {
+                diagnostics.report(
+                    "not-yaml", at: problemPosition,
+                    "this is not YAML: there is a tab here; indent with spaces")
+                throw Stop()
+            }
             let problem = parser.problem.map { String(cString: $0) } ?? "it cannot be read"
             let context = parser.context.map { " " + String(cString: $0) } ?? ""
             diagnostics.report(
@@ -84,6 +90,14 @@ struct YAMLReader {
         return SourcePosition(
             file: file, line: before.count { $0 == UInt8(ascii: "\n") } + 1,
             column: before.count - lineStart + 1)
+    }
+
+    /// Whether the parser stopped at a tab, which never indents in YAML.
+    private var isAtTab: Bool {
+        let place = problemPosition
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.indices.contains(place.line - 1) else { return false }
+        return lines[place.line - 1].dropFirst(place.column - 1).first == UInt8(ascii: "\t")
     }
 
     private var position: SourcePosition {

@@ -55,6 +55,15 @@ import Testing
         #expect(secret.words.first?.hasSuffix("or false") == true)
     }
 
+    @Test func `an empty file is named where its secret is missing`() {
+        let (_, faults) = load(
+            "version: 1\ndevices:\n  clients: [{ name: a, token: \"${file:secrets/empty}\", app: x, scopes: [read] }]"
+                + Self.tail, files: ["conf/secrets/empty": "\n"])
+        #expect(
+            faults.contains { $0.contains("token: the file conf/secrets/empty is empty") },
+            "\(faults)")
+    }
+
     @Test func `a name is no variable, and no message shows the value of one`() {
         let routes = Self.tail.replacing("name: r", with: "name: \"${env:A}\"")
         let (_, faults) = load("version: 1\n" + routes, variables: ["A": "hush"])

@@ -82,33 +82,44 @@ struct Rehearsal {
         await set.stop(deadlineMs: 1_000)
     }
 
-    /// Apps of `devices:` and of sources that no sender of a route takes, or that are nearly one that a sender takes and
-    /// nobody else names.
+    /// Apps of `devices:` and of sources that no sender of a route takes, or that are nearly one that a sender takes.
     private func unknownApps(_ set: InstanceSet, _ plan: GatewayPlan) async -> [Diagnostic] {
         // A topic may be one of the secrets that are missing.
         let apps = plan.config.standIns.isEmpty ? plan.config.namedApps : []
-        let known = Set(apps.map(\.name))
+        let named = Set(apps.map(\.name))
         let senders = Set(plan.routes.flatMap(\.senders.values)).filter { set.senders[$0] != nil }
+        // One that takes any app knows no names.
+        var choosing: [String] = []
+        for sender in senders.sorted() {
+            let takesAny = await takes("no-such-app.invalid", set.senders[sender]?.http)
+            if !takesAny { choosing.append(sender) }
+        }
+        guard !choosing.isEmpty else { return [] }
+        let texts = plan.config.plugins.filter { choosing.contains($0.name) }
+            .flatMap { $0.config?.texts ?? [] }.compactMap { $0.isSecret ? nil : $0.string }
         var out: [Diagnostic] = []
         for app in apps {
-            var refusing: [String] = []
-            for sender in senders.sorted() {
-                if await !takes(app.name, set.senders[sender]?.http) { refusing.append(sender) }
+            var isTaken = false
+            for sender in choosing where !isTaken {
+                isTaken = await takes(app.name, set.senders[sender]?.http)
             }
-            let names = plan.config.plugins.filter { refusing.contains($0.name) }
-                .flatMap { $0.config?.texts ?? [] }
-                .compactMap { $0.isSecret ? nil : $0.string }.filter { !known.contains($0) }
-            let hint = Suggestion.hint(for: app.name, among: names)
-            guard !refusing.isEmpty, refusing.count == senders.count || !hint.isEmpty else {
-                continue
-            }
+            if isTaken { continue }
+            let near = texts.filter { !named.contains($0) || Self.isSlip(app.name, $0) }
+            let hint = Suggestion.hint(for: app.name, among: near)
+            guard choosing.count == senders.count || !hint.isEmpty else { continue }
             out.append(
                 Diagnostic(
                     "unknown-app", at: app.position,
-                    "\(refusing.joined(separator: ", ")) send\(refusing.count == 1 ? "s" : "") nothing for "
+                    "\(choosing.joined(separator: ", ")) send\(choosing.count == 1 ? "s" : "") nothing for "
                         + "the app \"\(app.name)\"\(hint)"))
         }
         return out
+    }
+
+    /// Whether one name is surely the other, misspelt. Names that differ by a digit are two apps.
+    private static func isSlip(_ name: String, _ other: String) -> Bool {
+        Suggestion.isOneStep(from: name, to: other)
+            && name.filter { !$0.isNumber } != other.filter { !$0.isNumber }
     }
 
     /// A sender with a transport of its own does not say which apps it takes.

@@ -31,18 +31,7 @@ extension CheckRule {
                         + "an audience, so that a token says which app it is for")
             }
         },
-        CheckRule(.warning, "shared-token") { subject in
-            let gateway = subject.config.gateway
-            let places = subject.config.given?["devices"]?["clients"]?.items ?? []
-            return subject.config.deviceClients.compactMap { client in
-                guard client.token == gateway.adminToken else { return nil }
-                let place = places.first { $0["name"]?.string == client.name }
-                return Finding(
-                    place?["token"]?.position ?? subject.config.start,
-                    "devices client \"\(client.name)\": its token is admin_token, too, so this client "
-                        + "can do what operators can; give it its own")
-            }
-        },
+        CheckRule(.warning, "shared-token") { subject in sharedTokens(subject) },
         CheckRule(.warning, "no-scopes") { subject in
             (subject.config.given?["devices"]?["clients"]?.items ?? []).compactMap { client in
                 guard case .list(let scopes)? = client["scopes"]?.kind, scopes.isEmpty else {
@@ -55,4 +44,34 @@ extension CheckRule {
             }
         },
     ]
+
+    /// Secrets of the file that are also what lets an operator, or a client of the registry, in.
+    private static func sharedTokens(_ subject: CheckSubject) -> [Finding] {
+        let given = subject.config.given
+        let admin = given?["gateway"]?["admin_token"]
+        let clients = (given?["devices"]?["clients"]?.items ?? []).compactMap { $0["token"] }
+        let places = (given?.entries ?? []).filter {
+            // What is sent or tried out, and no secret.
+            !["routes", "texts", "tests"].contains($0.key)
+        }
+        return places.flatMap(\.value.texts).compactMap { value in
+            guard let text = value.string, !text.isEmpty, !value.isStandIn else { return nil }
+            func isSame(_ other: ConfigValue?) -> Bool {
+                other?.string == text && other?.position != value.position
+            }
+            if isSame(admin) {
+                return Finding(
+                    value.position,
+                    "this is admin_token, too, so whoever has it can do what operators can; give it a secret of "
+                        + "its own")
+            }
+            // Two clients with one token are a fault, and admin_token has its finding at the other place.
+            let isToken = ([admin] + clients).contains { $0?.position == value.position }
+            guard !isToken, clients.contains(where: { isSame($0) }) else { return nil }
+            return Finding(
+                value.position,
+                "this is the token of a client of devices, too, so whoever has it can do what this client can; "
+                    + "give it a secret of its own")
+        }
+    }
 }

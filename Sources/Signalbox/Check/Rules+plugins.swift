@@ -22,9 +22,33 @@ extension CheckRule {
                         + "allows none; use isolation: process")
             }
         },
+        CheckRule(.fault, "bad-value") { subject in
+            subject.plugins.flatMap { plugin in
+                origins(in: plugin.settings.config).map { key, value in
+                    Finding(
+                        value.position,
+                        "plugin \"\(plugin.name)\": \(key) must begin with https://: without TLS, what goes to another "
+                            + "machine can be read on the way")
+                }
+            }
+        },
         CheckRule(.machineFault, "bad-proxy") { subject in
             ProxyRules(variables: subject.options.environment.variables).faults
                 .map { Finding(subject.config.start, $0) }
         },
     ]
+
+    /// Where requests with credentials go: keys of all plugins.
+    private static let originKeys = ["endpoint", "token_url", "callback_url"]
+
+    /// Origins that are plain http and not this machine.
+    private static func origins(in value: ConfigValue?) -> [(key: String, value: ConfigValue)] {
+        (value?.entries ?? []).flatMap { entry -> [(key: String, value: ConfigValue)] in
+            guard originKeys.contains(entry.key), let text = entry.value.string else {
+                return ([entry.value] + entry.value.items).flatMap { origins(in: $0) }
+            }
+            let isPlain = text.lowercased().hasPrefix("http://") && !WebURL.isPrivate(text)
+            return isPlain && !entry.value.isStandIn ? [(entry.key, entry.value)] : []
+        }
+    }
 }

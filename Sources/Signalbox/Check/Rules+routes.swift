@@ -52,7 +52,8 @@ extension CheckRule {
                 Set(earlier.route.sources) == Set(later.route.sources)
                     && earlier.route.condition == later.route.condition
                     && earlier.given["filter"]?.json == later.given["filter"]?.json
-                    && earlier.given["build"]?.json == later.given["build"]?.json
+                    && earlier.route.builder == later.route.builder
+                    && built(earlier) == built(later)
                     && earlier.route.senders.contains { later.route.senders[$0.key] == $0.value }
             }
             guard let earlier else { return nil }
@@ -61,6 +62,12 @@ extension CheckRule {
                 "route \"\(later.route.name)\" takes and sends the same as \"\(earlier.route.name)\": users "
                     + "get it twice")
         }
+    }
+
+    /// What a route builds, without the builder, which may be left out.
+    private static func built(_ settings: RouteSettings) -> [String: String] {
+        let entries = settings.given["build"]?.entries.filter { $0.key != "with" } ?? []
+        return Dictionary(entries.map { ($0.key, $0.value.json.text) }) { $1 }
     }
 
     /// What the sources of a route emit; nil: one of them may emit anything.
@@ -109,9 +116,12 @@ extension CheckRule {
         // Without a type that matches, the types have a finding of their own.
         let events = emits.filter { settings.route.condition.canHold(type: $0.type) }
         let fields = events.flatMap(\.fields)
-        // A filter may add fields.
-        guard !events.isEmpty, settings.filters.isEmpty else { return slips }
-        let unknown: [Finding] = settings.fields.compactMap { path, position in
+        guard !events.isEmpty else { return slips }
+        // A filter may add fields, which a condition does not see: it is asked before.
+        let read =
+            settings.filters.isEmpty
+            ? settings.fields[...] : settings.fields.prefix(settings.conditionFieldCount)
+        let unknown: [Finding] = read.compactMap { path, position in
             guard path.root == .data, !PluginFacts.isKnown(path.names, among: fields) else {
                 return nil
             }
@@ -136,6 +146,8 @@ extension CheckRule {
                 let name = path.names.first
             else { return nil }
             let isData = path.root == .data
+            // `data.typ` says that the data is meant.
+            guard !isData || !settings.speltFields.contains(path.text) else { return nil }
             let known =
                 isData
                 ? ["type", "subject", "source", "time"] : ["user", "locale", "platform", "app"]

@@ -26,6 +26,18 @@ extension CheckRule {
                 return Finding(value.position, "the value of the variable or file \(fault)")
             }
         },
+        CheckRule(.warning, "odd-secret") { subject in
+            subject.plugins.flatMap { $0.settings.config?.texts ?? [] }.compactMap { value in
+                // A path with an empty step: what was to be its secret is missing.
+                guard subject.config.blanks.contains(value.position), let text = value.string,
+                    text.hasPrefix("/"), text.hasSuffix("/") || text.contains("//")
+                else { return nil }
+                return Finding(
+                    value.position,
+                    "a variable or file in this path is empty, so anybody can guess the path; give it a value"
+                )
+            }
+        },
         CheckRule(.warning, "literal-name") { subject in
             subject.plugins.flatMap { plugin in
                 plugin.config.words.map { key, value in
