@@ -106,6 +106,15 @@ import Testing
         #expect(letter["time"]?.string?.hasSuffix("Z") == true, "\(json.text)")
         #expect(letter["attempts"]?[0]?["time"]?.string?.hasSuffix("Z") == true)
         #expect(letter["user"]?.string == "joann")
+        // The file may name other senders by now: letters of one that is gone are there all the same.
+        let other = rig.rig.folder.appending(path: "other.yaml")
+        let yaml = try String(contentsOf: URL(filePath: file), encoding: .utf8)
+        try yaml.replacing(": apns", with: ": fcm").write(
+            to: other, atomically: true, encoding: .utf8)
+        let gone = try await list("--sender", "apns", "--config", other.path)
+        #expect(gone.output.split(separator: "\n").count == 2, "\(gone.text)")
+        let slip2 = try await list("--sender", "apnss", "--config", file)
+        #expect(slip2.status == 1 && slip2.errors.contains("did you mean"), "\(slip2.text)")
         #expect(try await list("--data", data, "--admin", admin).status == 64)
         await rig.rig.end()
     }

@@ -138,9 +138,16 @@ import Testing
             (#"{"route":"x"}"#, 404, "there is no route"), ("{}", 400, "either sender or route"),
             (#"{"sender":"apns","route":"replies"}"#, 400, "either"), ("x", 400, "JSON"),
         ] {
-            let answer = try await Self.order(rig, "/pause", body)
-            #expect(answer.status == UInt32(status), "\(body)")
-            #expect(answer.json.text.contains(words), "\(answer.json.text)")
+            for verb in ["/pause", "/resume"] {
+                let answer = try await Self.order(rig, verb, body)
+                #expect(answer.status == UInt32(status), "\(body)")
+                #expect(answer.json.text.contains(words), "\(answer.json.text)")
+            }
+        }
+        for verb in ["/dead/replay", "/dead/purge"] {
+            let answer = try await Self.order(rig, verb, #"{"route":"replie"}"#)
+            #expect(answer.status == 404, "\(answer.json.text)")
+            #expect(answer.json.text.contains("did you mean"), "\(answer.json.text)")
         }
         #expect(try await Self.order(rig, "/pause", #"{"sender":"fcm"}"#).status == 200)
         let text = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
@@ -149,8 +156,10 @@ import Testing
         let without = text.replacingCharacters(in: cut.lowerBound..<end.lowerBound, with: "")
             .replacing(", android: fcm", with: "")
         _ = try await rig.gateway.reload(text: without)
-        let resumed = try await Self.order(rig, "/resume", #"{"sender":"fcm"}"#)
+        let resumed = try await Self.order(rig, "/resume", #"{"sender":"fcm","by":"carl"}"#)
         #expect(resumed.json["changed"] == .bool(true))
+        let line = rig.log.all.first { $0.contains("resumed") } ?? ""
+        #expect(line.contains("carl") && line.contains("127.0.0.1"), "\(line)")
         #expect(try await rig.admin("/paused").body == Array("{\"paused\":[]}\n".utf8))
         await rig.end()
     }
@@ -171,6 +180,11 @@ import Testing
         let list = try await run("pause").output
         #expect(list.hasPrefix("sender apns is paused since 20"), "\(list)")
         #expect(list.hasSuffix(" by anna (127.0.0.1): wrong text\n"), "\(list)")
+        let again = try await run("pause", "--sender", "apns", "--reason", "wrong title")
+        #expect(again.output == "sender apns was paused already; the reason is new\n")
+        #expect(try await run("pause").output.hasSuffix(" by anna (127.0.0.1): wrong title\n"))
+        #expect(
+            try await run("pause", "--sender", "apns", "--reason", "wrong text").status == 0)
         let top = try await run("top", "--once").output
         #expect(
             top.contains("  paused  ")
@@ -179,8 +193,45 @@ import Testing
         #expect(
             try await run("resume", "--sender", "apns").output == "sender apns was not paused\n")
         #expect(try await run("resume").status == 64)
+        let slip = try await run("resume", "--route", "replie")
+        #expect(slip.status == 1 && slip.errors.contains("did you mean"), "\(slip.text)")
+        let dead = try await run("dead", "list", "--sender", "apnss")
+        #expect(dead.status == 1 && dead.errors.contains("did you mean"), "\(dead.text)")
         let unknown = try await run("pause", "--route", "replie")
         #expect(unknown.status == 1 && unknown.errors.contains("replies"), "\(unknown.text)")
+        await rig.end()
+    }
+
+    @Test(arguments: [["top", "--once"], ["dead", "list"], ["pause"]])
+    func `a command says which token it lacks, and where it has asked`(command: [String])
+        async throws
+    {
+        let port = try OwnPort.take()
+        let token = ", admin_token: a-token-of-operators"
+        let rig = try await GatewayRig(config: {
+            AdminTests.config($0, token, "127.0.0.1:\(port)")
+        })
+        let text = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        func run(_ address: String, _ token: String) async throws -> String {
+            let file = try ProgramTests.temporary(
+                "gateway.yaml",
+                text.replacing(#"admin: "127.0.0.1:0""#, with: #"admin: "\#(address)"\#(token)"#))
+            let ended = try await ProgramTests.run(
+                command + ["--config", file, "--admin", address], environment: ["ADMIN_TOKEN": ""])
+            #expect(ended.status == 1, "\(ended.text)")
+            return ended.errors
+        }
+        let here = "127.0.0.1:\(port)"
+        let unset = try await run(here, #", admin_token: "${env:ADMIN_TOKEN}""#)
+        #expect(unset.contains("401") && unset.contains("ADMIN_TOKEN is not set"), "\(unset)")
+        let without = try await run(here, "")
+        #expect(without.contains("has no gateway.admin_token"), "\(without)")
+        let other = try await run(here, ", admin_token: another-token-of-operators")
+        #expect(other.contains("it has another gateway.admin_token than"), "\(other)")
+        let nobody = try await run("127.0.0.1:1", token)
+        #expect(
+            nobody.contains("no gateway answers at http://127.0.0.1:1: ")
+                && nobody.contains("with --admin host:port"), "\(nobody)")
         await rig.end()
     }
 

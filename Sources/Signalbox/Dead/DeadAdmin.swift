@@ -6,7 +6,8 @@ internal import SignalboxJSON
 /// `POST /dead/purge`.
 struct DeadAdmin: Sendable {
     private static let partMax = 1_000
-    let store: any DeadLetterStore
+    let context: DispatchContext
+    private var store: any DeadLetterStore { context.store }
 
     var paths: [AdminPath] {
         [
@@ -40,6 +41,7 @@ struct DeadAdmin: Sendable {
         }
         let json = JSONValue.object(members)
         let selection = DeadSelection(json: json)
+        if let refusal = try await refusal(selection) { return refusal }
         let limit = min(Self.partMax, max(1, Int(json["limit"]?.integer ?? 100)))
         var letters = try await store.deadLetters(
             selection.filter, fromID: selection.fromID, limit: limit + 1)
@@ -51,6 +53,13 @@ struct DeadAdmin: Sendable {
                 .init("count", .integer(Int64(count))), .init("next", next),
                 .init("dead", .array(letters.map(\.json))),
             ]))
+    }
+
+    /// The answer to a name that nobody has. Later parts of long work may find none that is left.
+    private func refusal(_ selection: DeadSelection) async throws -> HTTPServerAnswer? {
+        guard selection.fromID == 0 else { return nil }
+        let names = KnownNames(context.live.now)
+        return try await names.fault(of: selection, in: store).map { Problem(404, $0).answer }
     }
 
     private func show(_ text: Substring) async throws -> HTTPServerAnswer {
@@ -69,7 +78,7 @@ struct DeadAdmin: Sendable {
             [
                 "ids": .ids, "sender": .name, "route": .name, "reason": .name, "user": .name,
                 "app": .text, "before": .number, "since": .number, "all": .flag, "from": .number,
-                "limit": .number,
+                "limit": .number, "by": .text,
             ])
         let selection = DeadSelection(body)
         guard selection.isMeant else {
@@ -78,6 +87,7 @@ struct DeadAdmin: Sendable {
             )
             .answer
         }
+        if let refusal = try await refusal(selection) { return refusal }
         let limit = Int(min(UInt64(Self.partMax), max(1, body.number("limit") ?? .max)))
         let part: DeadPart
         if request.path == "/dead/replay" {

@@ -11,6 +11,10 @@ public final class DeadLetterTool: Sendable {
 
     private static let partMax = 1_000
     private let way: Way
+    /// Of the configuration; nil: there is none, or the gateway looks names up.
+    private let names: KnownNames?
+    /// Who uses it, for the audit.
+    private let by: String
 
     /// Opens the dead letters of the gateway with that configuration; with a data folder in the options, those in
     /// there, and with an admin listener, those of the gateway that it belongs to. Creates nothing.
@@ -18,17 +22,28 @@ public final class DeadLetterTool: Sendable {
         let config = options.dataFolder == nil ? try options.readableConfig() : nil
         // A database that gateways share is asked through one of them.
         if let config, options.admin != nil || config.gateway.store != nil {
-            return DeadLetterTool(.admin(try AdminClient(config, options)))
+            return DeadLetterTool(.admin(try AdminClient(config, options)), options)
         }
         do throws(StoreError) {
-            return DeadLetterTool(.store(try options.existingStore(config)))
+            return DeadLetterTool(
+                .store(try options.existingStore(config)), options, config.map { KnownNames($0) })
         } catch {
             guard error.code == "store-in-use", let config else { throw error }
-            return DeadLetterTool(.admin(try AdminClient(config, options)))
+            return DeadLetterTool(.admin(try AdminClient(config, options)), options)
         }
     }
 
-    private init(_ way: Way) { self.way = way }
+    private init(_ way: Way, _ options: GatewayOptions, _ names: KnownNames? = nil) {
+        (self.way, self.names, by) = (way, names, options.operatorName)
+    }
+
+    /// Throws if a sender or route is named that nobody has; a gateway that is asked says so itself.
+    private func check(_ selection: DeadSelection) async throws {
+        guard case .store(let store) = way else { return }
+        if let fault = try await names?.fault(of: selection, in: store) {
+            throw AdminFault(description: fault)
+        }
+    }
 
     /// Ends the tool.
     public func close() async {
@@ -80,6 +95,7 @@ public final class DeadLetterTool: Sendable {
     private func read(
         _ selection: DeadSelection, limit: Int, _ body: ([JSONValue]) -> Void
     ) async throws {
+        try await check(selection)
         var left = limit
         var from: UInt64? = 0
         while let start = from, left > 0 {
@@ -105,6 +121,7 @@ public final class DeadLetterTool: Sendable {
 
     /// How many there are.
     public func count(_ selection: DeadSelection) async throws -> Int {
+        try await check(selection)
         switch way {
         case .store(let store): return try await store.deadCount(selection.filter)
         case .admin(let client):
@@ -158,7 +175,8 @@ public final class DeadLetterTool: Sendable {
                 done += part.count
                 from = part.nextID
             case .admin(let client):
-                let body = selection.json(fromID: start, limit: Self.partMax)
+                let body = selection.json(fromID: start, limit: Self.partMax).merging(
+                    .object([.init("by", .string(by))]))
                 let json = try await client.ask("POST", "/dead/\(verb)", body.text)
                 done &+= Int(clamping: json["count"]?.integer ?? 0)
                 from = json["next"]?.integer.map { UInt64(clamping: $0) }

@@ -11,6 +11,8 @@ struct AdminFault: Error, Sendable, CustomStringConvertible {
     var status: UInt32?
     /// The faults that the gateway has found.
     var faults: [String] = []
+    /// Nobody listens there.
+    var isUnreachable = false
 }
 
 /// Asks the admin listener of a running gateway, for the commands of an operator. Directly, whatever proxies there are: it
@@ -23,6 +25,8 @@ final class AdminClient: Sendable {
     private let origin: String
     private let socket: String?
     private let token: String?
+    /// What to do if the gateway refuses the token.
+    private let tokenAdvice: String
 
     /// Asks the gateway with this configuration.
     init(_ config: GatewayConfig, _ options: GatewayOptions) throws {
@@ -35,6 +39,21 @@ final class AdminClient: Sendable {
         origin = admin.path == nil ? "http://\(admin)" : "http://localhost"
         socket = admin.path
         token = config.gateway.adminToken
+        tokenAdvice = Self.advice(config, options)
+    }
+
+    /// Why a gateway refuses what the configuration says, as words.
+    private static func advice(_ config: GatewayConfig, _ options: GatewayOptions) -> String {
+        guard let given = config.given?["gateway"]?["admin_token"] else {
+            return "\(config.file) has no gateway.admin_token"
+        }
+        guard config.gateway.adminToken?.isEmpty != false else {
+            return "it has another gateway.admin_token than \(config.file)"
+        }
+        // Names the variable or the file that is missing.
+        let faults = GatewayConfig.load(config.file, environment: options.environment).diagnostics
+        let fault = faults.first { $0.position == given.position && $0.code != "bad-value" }
+        return "gateway.admin_token is empty: \(fault?.message ?? "its value is")"
     }
 
     /// Ends the client.
@@ -50,11 +69,6 @@ final class AdminClient: Sendable {
         do {
             answer = .success(
                 try await client.ask(method, path, body, timeoutMs: timeoutMs))
-        } catch let fault as RESTFault where fault.kind == .unreachable {
-            answer = .failure(
-                AdminFault(
-                    description: "no gateway answers at \(client.socket ?? client.origin): \(fault)"
-                ))
         } catch {
             answer = .failure(error)
         }
@@ -71,7 +85,7 @@ final class AdminClient: Sendable {
         let answer: Result<JSONValue?, any Error>
         do {
             answer = .success(try await client.ask("GET", path))
-        } catch let fault as RESTFault where fault.kind == .unreachable {
+        } catch let fault as AdminFault where fault.isUnreachable {
             answer = .success(nil)
         } catch {
             answer = .failure(error)
@@ -82,15 +96,8 @@ final class AdminClient: Sendable {
 
     /// The text of a page that is shown also while the gateway is not ready.
     func text(_ path: String) async throws -> String {
-        var call = RESTCall(method: "GET", url: origin + path)
-        call.answerBytesMax = Self.answerBytesMax
-        call.socket = socket
-        if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
-        let answer = try await client.answer(call)
-        guard answer.status == 200 || answer.status == 503 else {
-            throw AdminFault(
-                description: "the gateway answered \(answer.status)", status: answer.status)
-        }
+        let answer = try await send(RESTCall(method: "GET", url: origin + path))
+        guard answer.status == 200 || answer.status == 503 else { throw fault(answer) }
         return String(decoding: answer.body, as: UTF8.self)
     }
 
@@ -100,19 +107,37 @@ final class AdminClient: Sendable {
     ) async throws -> JSONValue {
         var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
         call.timeoutMs = timeoutMs
+        if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
+        let answer = try await send(call)
+        guard answer.status == 200 else { throw fault(answer) }
+        return (try? JSONValue.parse(answer.body)) ?? .null
+    }
+
+    private func send(_ call: RESTCall) async throws -> RESTAnswer {
+        var call = call
         call.answerBytesMax = Self.answerBytesMax
         call.socket = socket
-        if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
-        if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
-        let answer = try await client.answer(call)
-        let json = (try? JSONValue.parse(answer.body)) ?? .null
-        guard answer.status == 200 else {
-            throw AdminFault(
-                description: "the gateway answered \(answer.status): "
-                    + (json["detail"]?.string ?? "no reason given"),
-                status: answer.status, faults: json["faults"]?.texts ?? [])
+        if let token, !token.isEmpty {
+            call.headers.append(Attribute("authorization", "Bearer \(token)"))
         }
-        return json
+        do {
+            return try await client.answer(call)
+        } catch let fault as RESTFault where fault.kind == .unreachable {
+            throw AdminFault(
+                description:
+                    "no gateway answers at \(socket ?? origin): \(fault); if it is elsewhere, say where "
+                    + "with --admin host:port", isUnreachable: true)
+        }
+    }
+
+    private func fault(_ answer: RESTAnswer) -> AdminFault {
+        let json = (try? JSONValue.parse(answer.body)) ?? .null
+        var words =
+            "the gateway answered \(answer.status): "
+            + (json["detail"]?.string ?? "no reason given")
+        if answer.status == 401 { words += "; \(tokenAdvice)" }
+        return AdminFault(
+            description: words, status: answer.status, faults: json["faults"]?.texts ?? [])
     }
 }
 

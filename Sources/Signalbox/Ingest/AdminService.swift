@@ -62,7 +62,7 @@ final class AdminService: AsyncHTTPServerHandler {
                 .show("/trace") { request in
                     await TraceAdmin(context: self.context, lanes: self.lanes).answer(request)
                 },
-            ] + DeadAdmin(store: context.store).paths + ReloadAdmin(reloader: reloader).paths
+            ] + DeadAdmin(context: context).paths + ReloadAdmin(reloader: reloader).paths
                 + PauseAdmin(context: context, lanes: lanes).paths
                 + CancelAdmin(context: context, lanes: lanes).paths
                 + PeopleAdmin(context: context, lanes: lanes, deviceReports: deviceReports).paths

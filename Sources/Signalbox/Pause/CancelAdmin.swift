@@ -40,18 +40,11 @@ struct CancelAdmin: Sendable {
                 400, "give sender, route, user, event or older_than_ms, or \"all\": true"
             ).answer
         }
-        // A misspelt name would cancel nothing, and the wrong push go out when it is resumed.
-        let live = context.live.now
-        for (what, name, known) in [
-            ("sender", order.sender, Array(live.instances.senders.keys)),
-            ("route", order.route, live.plan.routes.map(\.name)),
-        ] {
-            guard let name, !known.contains(name), !body.flag("gone") else { continue }
-            let hint = Suggestion.hint(for: name, among: known)
+        let names = KnownNames(context.live.now)
+        if !body.flag("gone"), let fault = names.fault(sender: order.sender, route: order.route) {
             return Problem(
                 404,
-                "there is no \(what) \"\(name)\"\(hint); for one that a reload took away, add \"gone\": true "
-                    + "(--gone)"
+                "\(fault); for one that a reload took away, add \"gone\": true (--gone)"
             ).answer
         }
         let by = body.text("by") ?? ""

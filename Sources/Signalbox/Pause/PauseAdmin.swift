@@ -14,17 +14,17 @@ struct PauseAdmin: Sendable {
                 .json(.object([.init("paused", .array(context.pauses.all.map(\.json)))]))
             },
             .change("/pause") { request in
-                await answer(request) { try await pause($0, $1, $2, from: request.remote) }
+                await answer(request) { try await pause($0, $1, $2) }
             },
-            .change("/resume") {
-                await answer($0) { kind, name, _ in try await resume(kind, name) }
+            .change("/resume") { request in
+                await answer(request) { try await resume($0, $1, $2) }
             },
         ]
     }
 
     private func answer(
         _ request: HTTPServerRequest,
-        _ change: (PauseEntry.Kind, String, AdminBody) async throws -> HTTPServerAnswer
+        _ change: (PauseEntry.Kind, String, PauseNote) async throws -> HTTPServerAnswer
     ) async -> HTTPServerAnswer {
         await AdminBody.answer {
             let body = try AdminBody(
@@ -36,51 +36,53 @@ struct PauseAdmin: Sendable {
             guard named.count == 1, let (kind, name) = named.first else {
                 return Problem(400, "give either sender or route, with its name").answer
             }
-            return try await change(kind, name, body)
+            return try await change(kind, name, note(body, from: request.remote))
         }
     }
 
-    private func pause(
-        _ kind: PauseEntry.Kind, _ name: String, _ body: AdminBody, from address: String
-    ) async throws -> HTTPServerAnswer {
-        let live = context.live.now
-        let known =
-            switch kind {
-            case .sender: Array(live.instances.senders.keys)
-            case .route: live.plan.routes.map(\.name)
-            }
-        guard known.contains(name) else {
-            let hint = Suggestion.hint(for: name, among: known)
-            return Problem(404, "there is no \(kind.rawValue) \"\(name)\"\(hint)").answer
-        }
+    /// Who asks, and why.
+    private func note(_ body: AdminBody, from address: String) -> PauseNote {
         func words(_ key: String) -> String {
             String((body.text(key) ?? "").filter { !$0.isNewline }.prefix(Self.wordsMax))
         }
         let by = words("by")
         // Without a name, the audit's: what the program itself asks for comes from no address.
         let caller = address.isEmpty ? "program" : "admin"
-        let entry = PauseEntry(
-            kind: kind, name: name,
-            note: PauseNote(
-                by: by.isEmpty ? caller : by, address: address, reason: words("reason"),
-                sinceUnixMs: context.clock()))
-        return changed(try await context.pauses.pause(entry))
+        return PauseNote(
+            by: by.isEmpty ? caller : by, address: address, reason: words("reason"),
+            sinceUnixMs: context.clock())
+    }
+
+    private func pause(
+        _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
+    ) async throws -> HTTPServerAnswer {
+        if let fault = KnownNames(context.live.now).fault(kind, name) {
+            return Problem(404, fault).answer
+        }
+        let entry = PauseEntry(kind: kind, name: name, note: note)
+        let change = try await context.pauses.pause(entry)
+        return changed(change != .none, [.init("was_paused", .bool(change != .paused))])
     }
 
     /// Also what a reload has taken away can be resumed.
     private func resume(
-        _ kind: PauseEntry.Kind, _ name: String
+        _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
     ) async throws -> HTTPServerAnswer {
-        changed(try await context.pauses.resume(kind, name) != nil)
+        if try await context.pauses.resume(kind, name, by: note) { return changed(true) }
+        if let fault = KnownNames(context.live.now).fault(kind, name) {
+            return Problem(404, fault).answer
+        }
+        return changed(false)
     }
 
-    private func changed(_ isChange: Bool) -> HTTPServerAnswer {
+    private func changed(
+        _ isChange: Bool, _ more: [JSONValue.Member] = []
+    ) -> HTTPServerAnswer {
         if isChange { lanes.applyPauses(context.pauses) }
         return .json(
-            .object([
-                .init("changed", .bool(isChange)),
-                .init("paused", .array(context.pauses.all.map(\.json))),
-            ]))
+            .object(
+                [.init("changed", .bool(isChange))] + more
+                    + [.init("paused", .array(context.pauses.all.map(\.json)))]))
     }
 }
 

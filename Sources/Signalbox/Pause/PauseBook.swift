@@ -76,19 +76,38 @@ final class PauseBook: Sendable {
 
     // MARK: Changes
 
-    /// Pauses something; false: it was paused already, and stays as it was.
-    func pause(_ entry: PauseEntry) async throws(StoreFailure) -> Bool {
-        guard state.withLock({ $0.entries[entry.key] }) == nil else { return false }
-        try await set(entry.key, entry)
-        return true
+    /// What a pause has changed.
+    enum Change {
+        /// It was not paused.
+        case paused
+        /// It was paused already, and now has the new reason.
+        case reason
+        case none
     }
 
-    /// Resumes something; returns what was paused, or nil.
-    func resume(_ kind: PauseEntry.Kind, _ name: String) async throws(StoreFailure) -> PauseEntry? {
+    /// Pauses something. What is paused already stays so since then; a new reason is taken, with who gave it.
+    func pause(_ entry: PauseEntry) async throws(StoreFailure) -> Change {
+        guard let known = state.withLock({ $0.entries[entry.key] }) else {
+            try await set(entry.key, entry)
+            return .paused
+        }
+        guard !entry.note.reason.isEmpty, entry.note.reason != known.note.reason else {
+            return .none
+        }
+        var note = entry.note
+        note.sinceUnixMs = known.note.sinceUnixMs
+        try await set(entry.key, PauseEntry(kind: entry.kind, name: entry.name, note: note))
+        return .reason
+    }
+
+    /// Resumes something; false: it is not paused.
+    func resume(
+        _ kind: PauseEntry.Kind, _ name: String, by note: PauseNote
+    ) async throws(StoreFailure) -> Bool {
         let key = PauseEntry.key(kind, name)
-        guard let known = state.withLock({ $0.entries[key] }) else { return nil }
-        try await set(key, nil)
-        return known
+        guard state.withLock({ $0.entries[key] }) != nil else { return false }
+        try await set(key, nil, by: note)
+        return true
     }
 
     /// Adds an order to cancel; false: there are too many.
@@ -150,14 +169,16 @@ final class PauseBook: Sendable {
         try result.get()
     }
 
-    private func set(_ key: String, _ entry: PauseEntry?) async throws(StoreFailure) {
+    private func set(
+        _ key: String, _ entry: PauseEntry?, by resumer: PauseNote? = nil
+    ) async throws(StoreFailure) {
         try await store(key, entry?.json)
         let before = state.withLock { state in
             defer { state.entries[key] = entry }
             state.changes += 1
             return state.entries[key]
         }
-        note(before, entry)
+        note(before, entry, by: resumer)
     }
 
     // MARK: The store
@@ -243,7 +264,8 @@ final class PauseBook: Sendable {
         machinery.logger.notice("cancelled, what waits is not sent", metadata: fields)
     }
 
-    private func note(_ before: PauseEntry?, _ after: PauseEntry?) {
+    /// `resumer`: nil if another gateway was asked, whose log says it.
+    private func note(_ before: PauseEntry?, _ after: PauseEntry?, by resumer: PauseNote? = nil) {
         guard before != after, let entry = after ?? before else { return }
         machinery.metrics.paused.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)
         var fields: Logger.Metadata = [entry.kind.field: "\(entry.name)"]
@@ -255,6 +277,10 @@ final class PauseBook: Sendable {
         } else {
             let now = machinery.clock()
             fields["paused_ms"] = "\(now - min(now, entry.note.sinceUnixMs))"
+            if let resumer {
+                fields["by"] = "\(resumer.by)"
+                fields["address"] = "\(resumer.address)"
+            }
             machinery.logger.notice("resumed", metadata: fields)
         }
     }

@@ -34,18 +34,17 @@ public struct PauseTool: Sendable {
     public static func pause(
         _ target: Target, reason: String, _ options: GatewayOptions
     ) async throws -> PauseTool {
-        let variables = options.environment.variables
-        let by = variables["SUDO_USER"] ?? variables["USER"] ?? ""
         let body = JSONValue.object([
-            target.member, .init("by", .string(by)), .init("reason", .string(reason)),
+            target.member, .init("by", .string(options.operatorName)),
+            .init("reason", .string(reason)),
         ])
         let answer = try await AdminClient.ask(options, "POST", "/pause", body.text)
         let isChange = answer["changed"] == .bool(true)
-        return PauseTool(
-            json: answer.text,
-            text:
-                "\(target.words) \(isChange ? "is paused, its deliveries wait" : "was paused already")"
-        )
+        let words =
+            answer["was_paused"] == .bool(true)
+            ? "was paused already\(isChange ? "; the reason is new" : "")"
+            : "is paused, its deliveries wait"
+        return PauseTool(json: answer.text, text: "\(target.words) \(words)")
     }
 
     /// Resumes what was paused.
@@ -53,7 +52,8 @@ public struct PauseTool: Sendable {
         _ target: Target, _ options: GatewayOptions
     ) async throws -> PauseTool {
         let answer = try await AdminClient.ask(
-            options, "POST", "/resume", JSONValue.object([target.member]).text)
+            options, "POST", "/resume",
+            JSONValue.object([target.member, .init("by", .string(options.operatorName))]).text)
         let isChange = answer["changed"] == .bool(true)
         return PauseTool(
             json: answer.text,

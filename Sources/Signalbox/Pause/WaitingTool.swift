@@ -70,8 +70,7 @@ public struct WaitingTool: Sendable {
         add("older_than_ms", selection.olderThanMs.map { .integer(Int64(clamping: $0)) })
         if selection.isGone { add("gone", .bool(true)) }
         if selection.isAll { add("all", .bool(true)) }
-        let variables = options.environment.variables
-        add("by", .string(variables["SUDO_USER"] ?? variables["USER"] ?? ""))
+        add("by", .string(options.operatorName))
         let answer = try await AdminClient.ask(
             options, "POST", "/waiting/cancel", JSONValue.object(members).text)
         let count = answer["in_flight"]?.integer ?? 0

@@ -29,7 +29,7 @@ async function page(filter, from, again, status, live) {
   const boxes = new Map();
   const run = async (verb, body, words) => {
     try {
-      const { count: done } = await post(`/dead/${verb}`, body);
+      const { count: done } = await post(`/dead/${verb}`, { ...body, by: "admin page" });
       status.textContent = `${done} ${words}.`;
       await again();
     } catch (fault) {
