@@ -40,12 +40,14 @@ struct DeadCommand: AsyncParsableCommand {
         var app: String?
 
         @Option(
+            parsing: .unconditional,
             help: "Died before this: 10:30, 2026-01-02T10:30, 2h, 30m, or Unix milliseconds.",
             transform: PastTime.unixMs)
         var before: UInt64?
 
         @Option(
-            help: "Died then or later; written as for --before.", transform: PastTime.unixMs)
+            parsing: .unconditional, help: "Died then or later; written as for --before.",
+            transform: PastTime.unixMs)
         var since: UInt64?
 
         @Flag(help: "All of them.")

@@ -36,8 +36,9 @@ struct ExplainCommand: AsyncParsableCommand {
     var devices: String?
 
     @Option(
+        parsing: .unconditional,
         help:
-            "The time: 2026-01-02T23:30:00+01:00, 23:30 (the last one) or 2h (ago); now by default."
+            "The time: 2026-01-02T23:30:00+01:00, 23:30 (the last one), 2h or -2h (ago); now by default."
     )
     var now: String?
 
@@ -61,6 +62,7 @@ struct ExplainCommand: AsyncParsableCommand {
             input.checksSignatures = checkSignature
             input.devices = try devices.map { try InputFile.read($0, "--devices") }
             input.nowUnixMs = try now.map(TrialInput.unixMs)
+            if let ms = input.nowUnixMs { Output.error("the time is \(PastTime.words(ms))") }
             let bytes = try InputFile.read(file, "explain")
             let options = try config.gatewayOptions()
             let report =

@@ -8,7 +8,7 @@ struct InitCommand: AsyncParsableCommand {
         abstract: "Writes a first gateway.yaml, with comments and a test.")
 
     @Option(help: "Where events come from: \(NewConfiguration.sources.joined(separator: ", ")).")
-    var source: String
+    var source: [String]
 
     @Option(
         help:
@@ -19,10 +19,16 @@ struct InitCommand: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: "The file; it must not exist.")
     var config = "gateway.yaml"
 
+    func validate() throws {
+        guard source.count == 1 else {
+            throw ValidationError("give one --source; add others to the file afterwards")
+        }
+    }
+
     func run() async throws {
         do throws(AuthoringFault) {
             let made = try NewConfiguration(
-                source: source, via: via.split(separator: ",").map { String($0) })
+                source: source[0], via: via.split(separator: ",").map { String($0) })
             try made.write(to: config)
             Output.line("wrote \(config); try it with `signalbox test --config \(config)`")
             Output.line("before it runs, it needs:")

@@ -33,11 +33,14 @@ struct TraceCommand: AsyncParsableCommand {
     var sourceID: String?
 
     @Option(
+        parsing: .unconditional,
         help: "Not older: 10:30, 2026-01-02T10:30, 2h, 30m, or Unix milliseconds.",
         transform: PastTime.unixMs)
     var since: UInt64 = 0
 
-    @Option(help: "Older than this; written as for --since.", transform: PastTime.unixMs)
+    @Option(
+        parsing: .unconditional, help: "Older than this; written as for --since.",
+        transform: PastTime.unixMs)
     var before = UInt64(Int64.max)
 
     @Option(help: "Most events, the newest ones.")

@@ -11,7 +11,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("2h", 7_200.0), ("30m", 1_800), ("1.5h", 5_400), ("2d", 172_800), ("10s", 10),
+        ("2h", 7_200.0), ("-2h", 7_200), ("30m", 1_800), ("1.5h", 5_400), ("2d", 172_800),
+        ("10s", 10),
         ("08:30", 1_800), ("8:30", 1_800), ("08:30:30", 1_770),
         // The last half past ten was yesterday.
         ("10:30", 81_000), ("2026-01-02T08:00", 3_600), ("2026-01-01 09:00:00", 86_400),
@@ -33,7 +34,7 @@ import Testing
         #expect(try PastTime.unixMs(text) == 0)
     }
 
-    @Test(arguments: ["", "soon", "25:99", "12", "h", "2026-13-01", "-1e30d", "-2h", "nand"])
+    @Test(arguments: ["", "soon", "25:99", "12", "h", "2026-13-01", "--2h", "-", "nand"])
     func `what is no time is refused with examples`(text: String) {
         #expect {
             try PastTime.unixMs(text)

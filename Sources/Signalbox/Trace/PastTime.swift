@@ -22,8 +22,10 @@ public enum PastTime {
 
     static func unixMs(_ text: String, now: Date) throws(Fault) -> UInt64 {
         if let number = UInt64(text), number > 1_000_000_000_000 { return number }
-        if let unit = text.last.flatMap({ units[$0] }), let count = Double(text.dropLast()),
-            count >= 0
+        // "-2h" is two hours ago, too.
+        let length = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        if let unit = length.last.flatMap({ units[$0] }),
+            let count = Double(length.dropLast()), count >= 0
         {
             return ms(now.addingTimeInterval(-unit * count))
         }
@@ -42,8 +44,17 @@ public enum PastTime {
             if let last { return ms(last) }
         }
         throw Fault(
-            description: "\"\(text)\" is no time; write 10:30, 2026-01-02T10:30, 2h, 30m or Unix "
-                + "milliseconds")
+            description:
+                "\"\(text)\" is no time; write 10:30, 2026-01-02T10:30, 2026-01-02T10:30:00+01:00, "
+                + "2h or -2h (ago), 30m or Unix milliseconds")
+    }
+
+    /// `2026-01-02T10:30:00+01:00`, in the time zone of this machine.
+    public static func words(_ unixMs: UInt64) -> String {
+        let writer = DateFormatter()
+        writer.locale = Locale(identifier: "en_US_POSIX")
+        writer.dateFormat = formats[0]
+        return writer.string(from: Date(timeIntervalSince1970: Double(unixMs) / 1_000))
     }
 
     private static func ms(_ date: Date) -> UInt64 {
