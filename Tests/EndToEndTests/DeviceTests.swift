@@ -167,7 +167,18 @@ import Testing
         ),
         (
             "POST", "/v1/devices", #"{"user":"u","token":"t","plattform":"ios"}"#,
-            "a device has no \"plattform\" (did you mean \"platform\"?); known: app, user"
+            "there is no \"plattform\" (did you mean \"platform\"?); known: app, user"
+        ),
+        (
+            "DELETE", "/v1/devices?user=u&tokn=t", "",
+            "no parameter \"tokn\" (did you mean \"token\"?)"
+        ),
+        ("DELETE", "/v1/devices?user=u&user=v", "", "the parameter user is given twice"),
+        ("DELETE", "/v1/devices?user=u", #"{"token":"t"}"#, "DELETE takes no body"),
+        ("GET", "/v1/devices?usr=u", "", "no parameter \"usr\" (did you mean \"user\"?)"),
+        (
+            "PUT", "/v1/devices/presence", #"{"user":"u","online":true,"tokn":"t"}"#,
+            "there is no \"tokn\" (did you mean \"token\"?)"
         ),
         (
             "POST", "/v1/devices", #"{"user":"u","token":7,"platform":"ios"}"#,

@@ -8,6 +8,7 @@ extension DevicesService {
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         let json = try object(request, caller)
+        try checkMembers(of: json, known: ["app", "user", "token", "badge"])
         guard let badge = json["badge"]?.integer, let number = Int32(exactly: badge), number >= 0
         else {
             throw Refusal(detail: "\"badge\" must be a number from 0 to \(Int32.max)")

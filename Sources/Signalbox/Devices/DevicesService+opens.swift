@@ -51,6 +51,7 @@ extension DevicesService {
         guard case .object = item else {
             throw Refusal(detail: "each of \"opens\" must be an object with \"event\"")
         }
+        try checkMembers(of: item, known: ["event", "user", "opened_unix_ms"])
         let event = try text(item, "event")
         let given = try text(item, "user", required: false)
         let user = caller.user == nil && given.isEmpty ? "" : try self.user(given, caller)

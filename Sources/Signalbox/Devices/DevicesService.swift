@@ -189,13 +189,13 @@ struct DevicesService: Sendable {
     }
 
     /// What is misspelt would be missing without a word.
-    private func checkMembers(of registration: JSONValue) throws {
-        guard case .object(let members) = registration else { return }
-        for member in members where !Self.registrationKeys.contains(member.key) {
-            let hint = Suggestion.hint(for: member.key, among: Self.registrationKeys)
+    func checkMembers(of json: JSONValue, known: [String]) throws {
+        guard case .object(let members) = json else { return }
+        for member in members where !known.contains(member.key) {
             throw Refusal(
-                detail: "a device has no \"\(member.key.prefix(64))\"\(hint); known: "
-                    + Self.registrationKeys.joined(separator: ", "))
+                detail: "there is no \"\(member.key.prefix(64))\""
+                    + Suggestion.hint(for: member.key, among: known)
+                    + "; known: " + known.joined(separator: ", "))
         }
     }
 
@@ -217,7 +217,7 @@ struct DevicesService: Sendable {
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         let json = try object(request, caller)
-        try checkMembers(of: json)
+        try checkMembers(of: json, known: Self.registrationKeys)
         var device = Device(app: caller.app)
         device.user = try user(try text(json, "user", required: false), caller)
         device.platform = try text(json, "platform", max: 32)
@@ -306,16 +306,19 @@ struct DevicesService: Sendable {
     /// Whether a sender gets the device's token, or a plugin whose provider pushes by itself.
     private func isUsed(_ device: Device) -> Bool {
         !access.tokens.platforms.senders(of: device.platform).isEmpty
-            || deviceReports.hasListeners(app: device.app)
+            || deviceReports.forwardsRegistrations(app: device.app)
     }
 
     private func unregister(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        let (given, token) = (
-            Self.parameter("user", request), Self.parameter("token", request)
-        )
-        let scope = Self.parameter("unregister", request) ?? "all"
+        // A slip must not remove more than was meant: without a token it is all devices of the user.
+        let parameters = try Self.parameters(request, known: ["user", "token", "unregister"])
+        guard request.body.isEmpty else {
+            throw Refusal(detail: "DELETE takes no body: give user or token in the query")
+        }
+        let (given, token) = (parameters["user"], parameters["token"])
+        let scope = parameters["unregister"] ?? "all"
         guard ["all", "agent", "none"].contains(scope) else {
             throw Refusal(detail: "unregister must be all, agent or none")
         }
@@ -402,7 +405,7 @@ struct DevicesService: Sendable {
     private func list(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        let given = Self.parameter("user", request) ?? ""
+        let given = try Self.parameters(request, known: ["user"])["user"] ?? ""
         guard !given.isEmpty || caller.user != nil else {
             throw Refusal(detail: "the parameter user is required")
         }
@@ -417,6 +420,7 @@ struct DevicesService: Sendable {
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         let json = try object(request, caller)
+        try checkMembers(of: json, known: ["app", "user", "token", "online", "ttl"])
         guard case .bool(let isOnline) = json["online"] else {
             throw Refusal(detail: "\"online\" must be true or false")
         }
@@ -440,14 +444,26 @@ struct DevicesService: Sendable {
         return UInt64(seconds)
     }
 
-    private static func parameter(_ name: String, _ request: HTTPServerRequest) -> String? {
+    private static func parameters(
+        _ request: HTTPServerRequest, known: [String]
+    ) throws -> [String: String] {
+        var found: [String: String] = [:]
         for pair in request.query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1)
-            if parts.count == 2, parts[0] == name {
-                return PercentEncoding.decode(parts[1]).flatMap { $0.isEmpty ? nil : $0 }
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = PercentEncoding.decode(parts[0]) ?? ""
+            guard known.contains(name) else {
+                throw Refusal(
+                    detail: "there is no parameter \"\(name.prefix(64))\""
+                        + Suggestion.hint(for: name, among: known)
+                        + "; known: " + known.joined(separator: ", "))
+            }
+            guard parts.count == 2, let value = PercentEncoding.decode(parts[1]), !value.isEmpty
+            else { throw Refusal(detail: "the parameter \(name) has no value") }
+            guard found.updateValue(value, forKey: name) == nil else {
+                throw Refusal(detail: "the parameter \(name) is given twice")
             }
         }
-        return nil
+        return found
     }
 
     private static func json(_ entry: RegisteredDevice) -> JSONValue {

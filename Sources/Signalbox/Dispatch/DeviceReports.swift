@@ -123,8 +123,13 @@ final class DeviceReports: Sendable {
         live.now.devices.tokens.platforms(of: device)
     }
 
-    /// Whether a plugin is told of an app's devices.
-    func hasListeners(app: String) -> Bool { !live.now.listeners.names(app: app).isEmpty }
+    /// Whether a plugin hears of an app's registrations: its provider may push by itself.
+    func forwardsRegistrations(app: String) -> Bool {
+        let now = live.now
+        return now.listeners.names(app: app).contains {
+            now.reportKinds[$0]?.contains(.registered) == true
+        }
+    }
 
     // MARK: Reports
 
