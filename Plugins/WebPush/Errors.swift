@@ -38,7 +38,8 @@ struct Answer {
             outcome.detail = "the push service answered \(status)"
             outcome.retryAfterMs = retryAfterMs ?? 0
             return outcome
-        default: return Outcome(unknownStatus: status)
+        // A redirect too: whoever chose the subscription chose the service that answers.
+        default: return Outcome(.rejected, "http_\(status / 100)xx")
         }
     }
 }

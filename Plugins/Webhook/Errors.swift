@@ -72,6 +72,8 @@ struct Answer {
             var outcome = Outcome(.retry, "server_error")
             outcome.retryAfterMs = retryAfterMs ?? 0
             return outcome
+        // Where the receiver sends one device's URL says nothing of the others.
+        case 300...399 where isPersonal: return Outcome(.rejected, "http_3xx")
         default: return Outcome(unknownStatus: status)
         }
     }

@@ -181,7 +181,7 @@ import Testing
         (410, .unregistered, "gone"), (413, .rejected, "payload_too_large"),
         (429, .throttled, "too_many_requests"), (403, .rejected, "vapid_refused"),
         (400, .rejected, "bad_request"), (500, .retry, "server_error"),
-        (406, .throttled, "too_many_requests"),
+        (406, .throttled, "too_many_requests"), (307, .rejected, "http_3xx"),
     ])
     func `no answer of one service says anything about another`(
         status: UInt32, kind: Outcome.Kind, reason: String
