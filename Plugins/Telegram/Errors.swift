@@ -36,6 +36,8 @@ struct Answer {
 
     private let status: Int
     private let description: String
+    /// What Telegram said, for the operator.
+    private let said: String
     private let retryAfterMs: UInt64?
     private let messageID: Int64?
     /// The id that a group has now.
@@ -44,7 +46,8 @@ struct Answer {
     /// `retryAfterMs`: what a proxy's header says.
     init(status: Int, json: JSON?, retryAfterMs: UInt64?) {
         self.status = status
-        description = json?["description"]?.string?.lowercased() ?? ""
+        said = json?["description"]?.string ?? ""
+        description = said.lowercased()
         let seconds = json?.at("/parameters/retry_after")?.integer
         self.retryAfterMs =
             seconds.map { min(UInt64(clamping: $0), 86_400) * 1_000 } ?? retryAfterMs
@@ -56,6 +59,7 @@ struct Answer {
     func outcome(for chat: Chat?) -> Outcome {
         var outcome = classified(isPrivate: chat?.isPrivate ?? true)
         outcome.providerCode = UInt32(clamping: status)
+        if outcome.kind != .delivered, outcome.detail.isEmpty { outcome.detail = said }
         return outcome
     }
 
