@@ -205,6 +205,21 @@ import Testing
         #expect(rig.state.hold == nil)
     }
 
+    @Test func `a hold that may be mended ends though all that waits is due later`() {
+        var (rig, todo) = Self.held()
+        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        todo = rig.take([5, 6, 7, 8], .rejected)
+        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        rig.wait(ms: 1_000)
+        _ = rig.state.woken()
+        #expect(rig.lend([], rig.run().todo.wish, nextDueInMs: 60_000).holds.isEmpty)
+        #expect(rig.state.hold != nil && rig.run().todo.wish == nil)
+        _ = rig.state.tryNow()
+        todo = rig.lend([], rig.run().todo.wish, nextDueInMs: 60_000)
+        guard case .forgotten(.down) = todo.holds.first else { return #expect(Bool(false)) }
+        #expect(rig.state.hold == nil)
+    }
+
     @Test func `a hold is forgotten when the last delivery in flight has ended`() {
         var (rig, todo) = Self.held()
         _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)

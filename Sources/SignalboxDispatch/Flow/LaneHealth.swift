@@ -17,6 +17,8 @@ public struct LaneHealth: Sendable {
     private var ramp: Int
     /// The provider has taken a push since it last refused the credentials.
     private var isTrusted = false
+    /// What the breaker was opened for may be mended, and nothing has tried since.
+    private(set) var mayBeMended = false
 
     /// `inFlightMax`: the most that is ever allowed.
     public init(inFlightMax: Int, startsSlowly: Bool) {
@@ -76,15 +78,22 @@ public struct LaneHealth: Sendable {
     /// Nothing is left to try with: it begins anew, carefully.
     public mutating func forget() {
         breaker = Breaker()
+        mayBeMended = false
         ramp = min(inFlightMax, Self.inFlightAfterOutage)
     }
 
     /// A delivery tries.
-    public mutating func probe(_ id: UInt64, nowMs: UInt64) { breaker.probe(id, nowMs: nowMs) }
+    public mutating func probe(_ id: UInt64, nowMs: UInt64) {
+        mayBeMended = false
+        breaker.probe(id, nowMs: nowMs)
+    }
     /// The delivery that should try was not sent.
     public mutating func probeReturned() { breaker.probeReturned() }
     /// The lane has forgotten these deliveries.
     mutating func probesDropped(_ ids: [UInt64]) { breaker.probesDropped(ids) }
     /// The reason to wait may be gone.
-    public mutating func tryNow() { breaker.tryNow() }
+    public mutating func tryNow() {
+        mayBeMended = breaker.isOpen
+        breaker.tryNow()
+    }
 }

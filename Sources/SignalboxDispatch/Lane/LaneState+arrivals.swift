@@ -113,7 +113,9 @@ extension LaneState {
         }
         if !lease.departed.isEmpty { endDeparted(lent, lease.departed, now, into: &todo) }
         if !lease.stale.isEmpty { endSuperseded(lent, lease.stale, now, into: &todo) }
-        if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueInMs == nil {
+        if wish.isProbe, lease.deliveries.isEmpty,
+            lease.nextDueInMs == nil || health.mayBeMended
+        {
             forgetHold(now, into: &todo)
         }
         return todo

@@ -55,9 +55,10 @@ extension LaneState {
         hold = nil
     }
 
-    /// What held the lane may be mended: it tries at once.
+    /// What held the lane may be mended: it tries at once. With nothing that may be sent now, it is held no more.
     public mutating func tryNow() -> LaneTodo {
         health.tryNow()
+        if health.mayBeMended { noteBacklog() }
         return turnSoon()
     }
 
