@@ -49,7 +49,7 @@ public struct RouteTest: Sendable {
         public var payload: JSONValue?
         /// A file with the whole body, relative to gateway.yaml.
         public var payloadFile: String?
-        /// When a filter of the route lets it be sent, in Unix milliseconds.
+        /// When a filter of the route lets it be sent, in Unix milliseconds; 0: at once; nil: it does not matter.
         public var notBeforeUnixMs: UInt64?
         /// Header fields that the request must have.
         public var headers: [Attribute] = []

@@ -127,7 +127,8 @@ struct TestsReader {
         out.headers = headers(map)
         out.skipped = map.text("skipped")?.text
         out.status = map.integer("status", in: 100...599).map { Int($0) }
-        out.notBeforeUnixMs = instant("not_before", map)
+        let isAtOnce = map.text("not_before")?.text == "now"
+        out.notBeforeUnixMs = isAtOnce ? 0 : instant("not_before", map)
         if let payload = map["payload"], case .map = payload.kind {
         } else if let payload = map["payload"] {
             map.report("wrong-type", at: payload, "payload must be a map of members")

@@ -63,6 +63,11 @@ import Testing
                 "2026-01-02T23:30:00+01:00", "not_before: 2026-01-03T07:30:00+01:00",
                 ["not_before: expected 2026-01-03T06:30:00.000Z, found 2026-01-03T06:00:00.000Z"]
             ),
+            ("2026-01-02T12:00:00+01:00", "not_before: now", []),
+            (
+                "2026-01-02T23:30:00+01:00", "not_before: now",
+                ["not_before: expected none, found 2026-01-03T06:00:00.000Z"]
+            ),
             ("2026-01-02T12:00:00+01:00", "headers: { apns-expiration: 1767355200 }", []),
             (
                 "2026-01-02T12:00:00+01:00", "not_before: 2026-01-03T07:00:00+01:00",
@@ -76,6 +81,28 @@ import Testing
     ) async throws {
         let found = try await Self.lines(
             Self.push, "now: \"\(now)\", expect: [ { route: calm, \(expected) } ]")
+        #expect(found == lines)
+    }
+
+    @Test(arguments: [
+        ("title: Hello", ["payload.title: expected \"Hello\", found \"Hallo\""]),
+        ("body: B", []),
+    ])
+    func `of several pushes each is as expected`(_ wanted: String, _ lines: [String]) async throws {
+        let yaml = Self.yaml.replacing(
+            "when: { type: mail }, build: { with: texts }",
+            with: "when: { type: mail }, build: { with: texts, set: { title: \"{{ texts.hi }}\" } }"
+        ).replacing("routes:", with: "texts: { hi: { default: Hello, de: Hallo } }\nroutes:")
+        let trial = try ExplainTests.trial(
+            yaml: yaml + """
+                  - name: t
+                    given: { source: shop, event: { type: mail, recipients: [ { user: u-1 }, { user: u-2 } ], data: { title: T, body: B } } }
+                    devices: [ { user: u-1, platform: email, token: a@b.example, locale: en }, { user: u-2, platform: email, token: c@d.example, locale: de } ]
+                    expect: [ { send: smtp, pushes: 2, payload: { \(wanted) } } ]
+
+                """)
+        var found: [String] = []
+        await RouteTestRun(trial).run { found += $0.failures.flatMap(\.lines) }
         #expect(found == lines)
     }
 

@@ -26,6 +26,10 @@ struct RouteTestCheck {
             fail(
                 at: test.position, "no push was expected",
                 ["found a push of route \(first.route) by \(first.push.sender)"])
+        } else if test.expect.isEmpty, let webhook = report.webhook, let fault = webhook.fault {
+            fail(
+                at: test.position, "no push was expected",
+                ["the webhook was answered \(webhook.status): \(fault)"])
         } else if test.expect.isEmpty {
             failIfRouteFailed(nil, report, at: test.position, "no push was expected")
         }
@@ -131,18 +135,18 @@ struct RouteTestCheck {
             } else if wanted.payloadFile != nil {
                 lines.append("payload: there is no golden file")
             }
-            if let time = wanted.notBeforeUnixMs, time != push.notBeforeUnixMs {
+            if let time = wanted.notBeforeUnixMs, time != push.notBeforeUnixMs ?? 0 {
                 let found =
                     push.notBeforeUnixMs.map { TimeText.utc($0) } ?? "none, it is sent at once"
-                lines.append("not_before: expected \(TimeText.utc(time)), found \(found)")
+                let expected = time == 0 ? "none" : TimeText.utc(time)
+                lines.append("not_before: expected \(expected), found \(found)")
             }
             return lines + Self.differences(of: push, in: wanted.headers)
         }
-        // Of several pushes, the one that is nearest shows what is wrong.
+        // Of several pushes that differ, the one that is nearest shows what is wrong.
+        let differing = differences.indices.filter { !differences[$0].isEmpty }
         guard
-            let nearest = differences.indices.min(by: {
-                differences[$0].count < differences[$1].count
-            }), !differences[nearest].isEmpty
+            let nearest = differing.min(by: { differences[$0].count < differences[$1].count })
         else { return }
         if updates, let file = wanted.payloadFile, write(pushes[nearest].payload, to: file) {
             written.append(file)

@@ -148,7 +148,9 @@ extension ConfigSection {
                 "a golden file with the whole body; `signalbox test --update` writes it", "", .text),
             .init("headers", "header fields that the request has", "none", .map(.scalar)),
             .init(
-                "not_before", "until when a filter has it wait, with its offset", "", .text),
+                "not_before",
+                "until when a filter has it wait, with its offset; `now`: it is sent at once",
+                "", .text),
             .init(
                 "skipped",
                 "why the user is left out: `unknown_user`, `no_sender`, or a reason of the builder",
