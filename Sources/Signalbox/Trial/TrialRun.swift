@@ -137,8 +137,10 @@ struct TrialRun {
             ?? (first.methods.contains("POST") ? "POST" : first.methods.first ?? "POST")
         switch instances.paths.find(method: method, path: path) {
         case .none:
-            let known = owned.flatMap(\.paths).map(\.pattern).joined(separator: ", ")
-            throw TrialFault(message: "nothing is served under \(path); known: \(known)")
+            // Not the paths that there are: a part of one may be its secret.
+            throw TrialFault(
+                message: "nothing is served under \(path); name the instance (plugin), or see the "
+                    + "paths in gateway.yaml")
         case .wrongMethod(let allowed):
             throw TrialFault(message: "\(path) takes \(allowed.joined(separator: ", "))")
         case .match(let match):
