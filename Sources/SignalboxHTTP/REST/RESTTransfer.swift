@@ -18,6 +18,8 @@ final class RESTTransfer {
     private let answerBytesMax: Int
     private let proxy: ProxyAddress?
     private let isWithoutTunnel: Bool
+    /// `api.example.com:443`; empty for a Unix socket.
+    private let place: String
     /// Set by libcurl's call for a socket; libcurl has the pointer.
     private let hasRefused: UnsafeMutablePointer<Int32>
 
@@ -30,6 +32,8 @@ final class RESTTransfer {
         answerBytesMax = call.answerBytesMax
         proxy = call.proxy
         isWithoutTunnel = call.url.lowercased().hasPrefix("http://")
+        place =
+            call.socket == nil ? RESTOrigin(call.url).map { "\($0.host):\($0.port)" } ?? "" : ""
         hasRefused = .allocate(capacity: 1)
         hasRefused.initialize(to: 0)
         guard configure(call, isOfPublicPool) else { return nil }
@@ -73,7 +77,7 @@ final class RESTTransfer {
                 RESTAnswer(
                     status: status, headers: headers, body: body, trailerCount: trailerCount))
         }
-        let words = String(cString: curl_easy_strerror(code))
+        let words = Self.words(code)
         let kind: RESTFault.Kind =
             switch code {
             case _ where isTooLarge: .tooLarge
@@ -100,7 +104,18 @@ final class RESTTransfer {
     }
 
     private var hasNotBegun: Bool { proxy != nil && csbx_curl_has_begun(handle) == 0 }
-    private var through: String { proxy.map { "through \($0): " } ?? "" }
+    private var through: String {
+        (place.isEmpty ? "" : "\(place): ") + (proxy.map { "through \($0): " } ?? "")
+    }
+
+    private static func words(_ code: CURLcode) -> String {
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION:
+            "its certificate is not trusted, or is not that host's; check the CA file"
+        case CURLE_COULDNT_CONNECT: "no connection: refused, or no way there"
+        default: String(cString: curl_easy_strerror(code))
+        }
+    }
 
     /// What the proxy said instead of making the connection.
     private var refusalOfProxy: String? {

@@ -22,6 +22,8 @@ final class InstanceContext: @unchecked Sendable {
     /// Whose calls these are, for those who watch the workers.
     let callOwner: CallOwner
     let credentials = CredentialTable()
+    /// What the last `call()` of `sbx.http/1` failed with: a plugin gets the status alone, an operator needs the host and the reason.
+    let callFault = Mutex("")
     let flights = FlightTable()
     let source = SourceDesk()
     let observer = ObserveDesk()

@@ -347,6 +347,7 @@ public final class PluginInstance: @unchecked Sendable {
         _ name: String, _ refresh: CredentialTable.Refresh, _ raw: OpaquePointer
     ) {
         var error = sbx_error.fresh
+        context.callFault.withLock { $0 = "" }
         let status = CallScope.run(of: context.owner, isControl: true) { arena in
             refresh(raw, arena.text(name), &error)
         }
@@ -355,9 +356,11 @@ public final class PluginInstance: @unchecked Sendable {
             onCredentialReady.withLock { $0 }()
             return
         }
-        let reason =
+        var reason =
             status == SBX_OK
             ? "refresh returned OK without set()" : error.words(for: status)
+        let fault = context.callFault.withLock { $0 }
+        if !fault.isEmpty { reason += " (\(fault))" }
         context.services.log(
             instance: self.name, level: .error, message: "credential cannot be refreshed",
             fields: [Attribute("credential", name), Attribute("error", reason)])

@@ -1,6 +1,7 @@
 internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxThreads
+internal import Synchronization
 
 /// `sbx.http/1`.
 enum HTTPService {
@@ -30,6 +31,9 @@ enum HTTPService {
             guard status == SBX_OK else { return status }
             // The call itself has a deadline, so this ends.
             let result = gate.wait(for: { $0 })
+            if case .failure(let fault) = result {
+                context.callFault.withLock { $0 = fault.message }
+            }
             HTTPService.report(result, to: done, PluginContext(pointer: plugin))
             return SBX_OK
         }
