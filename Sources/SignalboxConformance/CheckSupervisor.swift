@@ -9,6 +9,13 @@ struct CheckSupervisor {
     private struct Progress {
         var step: String?
         var doing = ""
+        /// The plugin's function that was called last.
+        var calling = ""
+        /// `: round 1 of create, destroy, in destroy()`, or nothing.
+        var place: String {
+            let parts = [doing, calling.isEmpty ? "" : "in \(calling)"].filter { !$0.isEmpty }
+            return parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
+        }
         var done: [String] = []
         var isComplete = false
     }
@@ -94,7 +101,7 @@ struct CheckSupervisor {
             judge(output)
             if progress.isComplete { return }
             let step = CheckSteps.all.first { $0.name == progress.step }
-            blame(step, progress.doing, output)
+            blame(step, progress.place, output)
             guard let step else { return }
             order.done.append(step.name)
             if step.name == "load" { canLoad = false }
@@ -118,10 +125,13 @@ struct CheckSupervisor {
             output = try child.run(timeoutMs: 20_000 * slowness) { line in
                 guard let json = try? JSONValue.parse(line) else { return nil }
                 if let step = json["step"]?.string {
-                    (progress.step, progress.doing) = (step, "")
+                    (progress.step, progress.doing, progress.calling) = (step, "", "")
                     return UInt64(clamping: json["ms"]?.integer ?? 10_000) * slowness
                 }
-                if let doing = json["doing"]?.string { progress.doing = doing }
+                if let doing = json["doing"]?.string {
+                    (progress.doing, progress.calling) = (doing, "")
+                }
+                if let calling = json["calling"]?.string { progress.calling = calling }
                 if let done = json["done"]?.string {
                     if !progress.done.contains(done) { progress.done.append(done) }
                     progress.step = nil
@@ -164,9 +174,8 @@ struct CheckSupervisor {
 
     /// Blames a step for the end of the process.
     private mutating func blame(
-        _ step: CheckStep?, _ doing: String, _ output: ChildProcess.Output
+        _ step: CheckStep?, _ place: String, _ output: ChildProcess.Output
     ) {
-        let place = doing.isEmpty ? "" : ": \(doing)"
         let words: String
         if output.isLate {
             words = "it did not come back within \(step?.seconds ?? 20) s\(place)"

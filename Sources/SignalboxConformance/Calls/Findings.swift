@@ -22,6 +22,9 @@ final class Findings: Sendable {
         tell([.init("doing", .string(what))])
     }
 
+    /// Names the function of the plugin that is about to be called: one that does not come back is blamed by name.
+    func calling(_ function: String) { tell([.init("calling", .string(function))]) }
+
     func begin(step: String, ms: UInt64) {
         doingNow.withLock { $0 = "step \(step)" }
         tell([.init("step", .string(step)), .init("ms", .integer(Int64(ms)))])

@@ -62,6 +62,7 @@ final class Subject: @unchecked Sendable {
         _ body: (CArena, UnsafeMutablePointer<sbx_error>) -> sbx_status
     ) -> CallResult {
         let error = ErrorRoom()
+        if tag == .control { Findings.shared.calling(name) }
         let status = ThreadNote.run(tag, name, isRefresh: isRefresh) {
             CallScope.run(isControl: tag == .control) { arena in
                 guard tag == .worker else { return body(arena, error.pointer) }
@@ -69,6 +70,7 @@ final class Subject: @unchecked Sendable {
                 return turn.update { _ in watched(name) { body(arena, error.pointer) } }
             }
         }
+        if tag == .control { Findings.shared.calling("") }
         let result = CallResult(status: status, words: error.words)
         if let fault = error.fault { Findings.shared.fail(.secretsWords, "\(name): \(fault)") }
         watch(result.words, "the error of \(name)")

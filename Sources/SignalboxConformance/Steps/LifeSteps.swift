@@ -118,6 +118,11 @@ enum LifeSteps {
             exam.findings.fail(
                 .lifeThreads, "\(left.count) threads are left: \(names.joined(separator: ", "))")
         }
+        guard !ProcessCounts.files.isEmpty else {
+            exam.findings.fail(
+                .lifeFiles, "no descriptor is free any more, not even to count them")
+            return
+        }
         let more = settled { Set(ProcessCounts.files.keys).subtracting(files.keys) }
         if !more.isEmpty {
             let targets = Set(more.compactMap { ProcessCounts.files[$0] }).sorted().prefix(3)
