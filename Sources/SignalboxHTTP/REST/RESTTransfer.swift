@@ -112,6 +112,8 @@ final class RESTTransfer {
         switch code {
         case CURLE_PEER_FAILED_VERIFICATION:
             "its certificate is not trusted, or is not that host's; check the CA file"
+        // What libcurl says of a head over its own limit, too.
+        case CURLE_OUT_OF_MEMORY: "the head of the answer is too large, or memory is short"
         case CURLE_COULDNT_CONNECT: "no connection: refused, or no way there"
         default: String(cString: curl_easy_strerror(code))
         }
