@@ -18,13 +18,15 @@ demo: demo-build
 RELEASE_BUILD = swift build -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked \
   --toolset scripts/hardening.json
 
-build: setup
+build:
+	@scripts/setup.sh build
 	$(RELEASE_BUILD)
 	scripts/rust-plugins.sh release
 	@scripts/hardening.sh .build/release
 
 # The program and the plugins that the shipped gateway.yaml names, and nothing else.
-demo-build: setup
+demo-build:
+	@scripts/setup.sh run
 	@set -e; for product in signalbox Zendesk APNs FCM; do \
 	  echo "$(RELEASE_BUILD) --product $$product"; $(RELEASE_BUILD) --product $$product; done
 	@scripts/hardening.sh .build/release signalbox libZendesk.so libAPNs.so libFCM.so

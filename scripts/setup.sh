@@ -1,41 +1,58 @@
 #!/usr/bin/env bash
-# Prepares a fresh Debian or Ubuntu machine for builds: checks Swift, installs missing packages.
-#   scripts/setup.sh [bench|fleet|package|wire]
+# Prepares a fresh Debian or Ubuntu machine: checks Swift, installs missing packages.
+#   scripts/setup.sh run      what `make run` builds: libraries with their headers, and a linker
+#   scripts/setup.sh build    and all plugins, and what installs them
+#   scripts/setup.sh [test]   and the servers, compilers and the browser that tests start
+#   scripts/setup.sh bench|fleet|package|wire    as build, and what that target of the Makefile starts
 set -euo pipefail
+purpose=${1:-test}
 
 packages=(
-  libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
-  libjemalloc-dev libre2-dev libpq-dev libnats-dev librdkafka-dev
-  pkg-config gcc g++ binutils patchelf curl openssl tzdata python3 abigail-tools valgrind
+  libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev libjemalloc-dev libre2-dev libpq-dev
+  pkg-config gcc g++ binutils
 )
-# A server for the tests; they start it themselves.
-command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
-command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
-# Load balancers for the tests, which start them themselves.
-packages+=(haproxy nginx)
-# A proxy for the tests, which start it themselves; the package tinyproxy would start one on port 8888.
-packages+=(tinyproxy-bin)
-# A bus for the tests, which start it themselves.
-packages+=(nats-server)
-# Prometheus and its promtool (96 MB), which read /metrics in the tests.
-packages+=(prometheus)
-# Go (81 MB to download, 450 MB on the disk) and Node, for the tests of programs that embed the gateway.
-command -v go >/dev/null 2>&1 || packages+=(golang-go)
-command -v node >/dev/null 2>&1 || packages+=(nodejs)
-[ -e "$(node -p "require('path').resolve(process.execPath, '../../include/node/node_api.h')" 2>/dev/null)" ] ||
-  packages+=(libnode-dev)
-# For Synapse, a Matrix homeserver, and Zig, which the tests install from PyPI into .build.
-python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
-# A browser for the tests of the admin page.
-packages+=(chromium)
-# What only measuring needs.
-[ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
-# Failover, for chaos-fleet and soak.
-[ "${1:-}" = fleet ] && packages+=(etcd-server patroni)
-# Servers of others, and a network of its own, for chaos-wire.
-[ "${1:-}" = wire ] && packages+=(nghttp2-server h2o iproute2)
-# The Debian package, and a clean Debian to try it in.
-[ "${1:-}" = package ] && packages+=(dpkg-dev debootstrap iproute2)
+# The plugins NATS and Kafka, and those in Rust (below); patchelf and python3 are for scripts.
+[ "$purpose" = run ] || packages+=(libnats-dev librdkafka-dev patchelf python3)
+needs_rust=yes
+[ "$purpose" = run ] && needs_rust=
+
+for_tests() {
+  packages+=(curl openssl tzdata abigail-tools valgrind)
+  # A server for the tests; they start it themselves.
+  command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
+  command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
+  # Load balancers for the tests, which start them themselves.
+  packages+=(haproxy nginx)
+  # A proxy for the tests, which start it themselves; the package tinyproxy would start one on port 8888.
+  packages+=(tinyproxy-bin)
+  # A bus for the tests, which start it themselves.
+  packages+=(nats-server)
+  # Prometheus and its promtool (96 MB), which read /metrics in the tests.
+  packages+=(prometheus)
+  # Go (81 MB to download, 450 MB on the disk) and Node, for the tests of programs that embed the gateway.
+  command -v go >/dev/null 2>&1 || packages+=(golang-go)
+  command -v node >/dev/null 2>&1 || packages+=(nodejs)
+  [ -e "$(node -p "require('path').resolve(process.execPath, '../../include/node/node_api.h')" 2>/dev/null)" ] ||
+    packages+=(libnode-dev)
+  # For Synapse, a Matrix homeserver, and Zig, which the tests install from PyPI into .build.
+  python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+  # A browser for the tests of the admin page.
+  packages+=(chromium)
+}
+
+case $purpose in
+  run | build) ;;
+  test) for_tests ;;
+  # Servers to measure against.
+  bench) for_tests && packages+=(nghttp2-client util-linux gdb) ;;
+  # Failover, for chaos-fleet and soak.
+  fleet) for_tests && packages+=(etcd-server patroni) ;;
+  # Servers of others, and a network of its own, for chaos-wire.
+  wire) for_tests && packages+=(nghttp2-server h2o iproute2) ;;
+  # The Debian package, and a clean Debian to try it in.
+  package) packages+=(dpkg-dev debootstrap iproute2 openssl curl) ;;
+  *) printf 'setup: there is no "%s"; see the head of scripts/setup.sh\n' "$purpose" >&2 && exit 2 ;;
+esac
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
@@ -52,11 +69,13 @@ if [ -z "$version" ] || [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor"
   fail "Swift ${version:-of an unknown version} is too old; Signalbox needs Swift 6.3 or later."
 fi
 
-# The contract tests read layouts with the clang that comes with Swift.
+# C in the packages is compiled by the clang that comes with Swift; the contract tests read layouts with it.
 command -v clang >/dev/null 2>&1 ||
   fail "clang is not on PATH. Swift's toolchain brings one: put the folder of swift itself on PATH."
 # Plugins in Rust build with Debian 12's compiler and with any newer one.
-if command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1; then
+if [ -z "$needs_rust" ]; then
+  :
+elif command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1; then
   version=$(rustc --version 2>/dev/null | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
   [ "${version:-0}" -ge 63 ] || fail "$(command -v rustc) is older than Rust 1.63; update it."
 else
