@@ -76,9 +76,12 @@ class Balancer:
         with open(template) as file:
             text = file.read()
         text = re.sub(r"(?m)^    bind \S+", f"    bind 127.0.0.1:{self.port}", text, count=1)
-        servers = "\n".join(
-            f"    server {one.name} 127.0.0.1:{one.port} check port {one.admin}" for one in gateways)
-        text = re.sub(r"(?m)(^    server .*\n?)+", servers + "\n", text, count=1)
+        # Also those that are asked if all look dead: a request that left this machine would tell nothing of a gateway.
+        for number, one in enumerate(gateways, 11):
+            text = text.replace(f"10.0.0.{number}:8080 check port 8081", f"127.0.0.1:{one.port} check port {one.admin}")
+            text = text.replace(f"10.0.0.{number}:8080", f"127.0.0.1:{one.port}")
+        if "10.0.0." in text:
+            raise SystemExit(f"{template} has a server that none of the {len(gateways)} gateways stands for")
         with open(f"{folder}/haproxy.cfg", "w") as file:
             file.write(text)
         log = open(f"{folder}/haproxy.log", "w")
