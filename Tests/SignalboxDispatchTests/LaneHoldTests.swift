@@ -14,6 +14,17 @@ import Testing
         return (rig, todo)
     }
 
+    /// A held lane that has nothing in flight any more, and is due to look at the disk.
+    private static func emptied() -> LaneStateRig {
+        var (rig, todo) = held()
+        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        todo = rig.take([5, 6, 7, 8], .rejected)
+        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        rig.wait(ms: 1_000)
+        _ = rig.state.woken()
+        return rig
+    }
+
     @Test func `failures hold a lane, and everything that was not sent goes back to the disk`() {
         let (rig, todo) = Self.held()
         #expect(rig.state.hold?.cause == .down && rig.state.hold?.reason == "unreachable")
@@ -173,12 +184,7 @@ import Testing
     }
 
     @Test func `a held lane whose look at the disk failed looks again`() {
-        var (rig, todo) = Self.held()
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        todo = rig.take([5, 6, 7, 8], .rejected)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        rig.wait(ms: 1_000)
-        _ = rig.state.woken()
+        var rig = Self.emptied()
         var wish = rig.run().todo.wish
         // A probe found only deliveries due later; afterwards the lane merely checks.
         _ = rig.lend([], wish, nextDueInMs: 1_000)
@@ -193,29 +199,19 @@ import Testing
     }
 
     @Test func `a hold with nothing left to try is forgotten`() {
-        var (rig, todo) = Self.held()
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        todo = rig.take([5, 6, 7, 8], .rejected)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        rig.wait(ms: 1_000)
-        _ = rig.state.woken()
+        var rig = Self.emptied()
         let wish = rig.run().todo.wish
-        todo = rig.lend([], wish)
+        let todo = rig.lend([], wish)
         guard case .forgotten(.down) = todo.holds.first else { return #expect(Bool(false)) }
         #expect(rig.state.hold == nil)
     }
 
     @Test func `a hold that may be mended ends though all that waits is due later`() {
-        var (rig, todo) = Self.held()
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        todo = rig.take([5, 6, 7, 8], .rejected)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        rig.wait(ms: 1_000)
-        _ = rig.state.woken()
+        var rig = Self.emptied()
         #expect(rig.lend([], rig.run().todo.wish, nextDueInMs: 60_000).holds.isEmpty)
         #expect(rig.state.hold != nil && rig.run().todo.wish == nil)
         _ = rig.state.tryNow()
-        todo = rig.lend([], rig.run().todo.wish, nextDueInMs: 60_000)
+        let todo = rig.lend([], rig.run().todo.wish, nextDueInMs: 60_000)
         guard case .forgotten(.down) = todo.holds.first else { return #expect(Bool(false)) }
         #expect(rig.state.hold == nil)
     }
