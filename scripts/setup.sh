@@ -3,7 +3,8 @@
 #   scripts/setup.sh run      what `make run` builds: libraries with their headers, and a linker
 #   scripts/setup.sh build    and all plugins, and what installs them
 #   scripts/setup.sh [test]   and the servers, compilers and the browser that tests start
-#   scripts/setup.sh bench|fleet|package|wire    as build, and what that target of the Makefile starts
+#   scripts/setup.sh bench|fleet|wire    and what that target of the Makefile starts
+#   scripts/setup.sh package             as build, and what makes and tries the Debian package
 set -euo pipefail
 purpose=${1:-test}
 
@@ -13,8 +14,6 @@ packages=(
 )
 # The plugins NATS and Kafka, and those in Rust (below); patchelf and python3 are for scripts.
 [ "$purpose" = run ] || packages+=(libnats-dev librdkafka-dev patchelf python3)
-needs_rust=yes
-[ "$purpose" = run ] && needs_rust=
 
 for_tests() {
   packages+=(curl openssl tzdata abigail-tools valgrind)
@@ -73,7 +72,7 @@ fi
 command -v clang >/dev/null 2>&1 ||
   fail "clang is not on PATH. Swift's toolchain brings one: put the folder of swift itself on PATH."
 # Plugins in Rust build with Debian 12's compiler and with any newer one.
-if [ -z "$needs_rust" ]; then
+if [ "$purpose" = run ]; then
   :
 elif command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1; then
   version=$(rustc --version 2>/dev/null | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
