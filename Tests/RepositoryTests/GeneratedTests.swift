@@ -23,7 +23,7 @@ import Testing
     private func sizes(_ root: URL) throws -> [Int] {
         let text = try String(
             contentsOf: root.appending(
-                path: "Sources/SignalboxPluginHost/Loading/StructSizes+generated.swift"),
+                path: "Sources/SignalboxPluginHost/Memory/StructSizes+generated.swift"),
             encoding: .utf8)
         let match = try #require(
             text.firstMatch(of: #/"sbx_notification" \}\n.*-> Int \{ (.*) \}/#))

@@ -34,7 +34,7 @@ def outputs(root):
     yield "Sources/SignalboxCore/Model/PushNotification+generated.swift", swift.core_notification(notification)
     yield "Sources/SignalboxCore/Records/Nouns+generated.swift", swift.records(both + recorded(header))
     yield "Sources/SignalboxPluginHost/Roles/Nouns+generated.swift", swift.host(both)
-    yield "Sources/SignalboxPluginHost/Loading/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
+    yield "Sources/SignalboxPluginHost/Memory/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
     yield "Sources/SignalboxPluginKit/Device+generated.swift", swift.kit(device)
     yield "Sources/SignalboxPluginKit/PushNotification+generated.swift", swift.kit(notification)
     yield "Sources/SignalboxConformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))

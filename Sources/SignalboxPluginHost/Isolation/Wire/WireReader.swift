@@ -1,12 +1,5 @@
 internal import SignalboxCore
 
-/// A malformed message.
-struct WireFault: Error, Sendable, Equatable {
-    let what: String
-
-    init(_ what: String) { self.what = what }
-}
-
 /// A received message.
 ///
 /// `@unchecked Sendable`: it is filled by the reading thread before any other thread sees it.

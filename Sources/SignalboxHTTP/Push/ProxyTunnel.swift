@@ -1,19 +1,6 @@
 internal import COpenSSL
 internal import NIOCore
 
-/// Why a proxy made no connection.
-struct ProxyFault: Error, CustomStringConvertible {
-    let description: String
-
-    /// It answered CONNECT with this status; tinyproxy says 401 of a wrong password.
-    static func refusal(_ status: Int) -> ProxyFault {
-        ProxyFault(
-            description: status == 407 || status == 401
-                ? "the proxy asks for a user and password, or refuses the given ones (\(status))"
-                : "the proxy refused the connection (\(status))")
-    }
-}
-
 /// Asks an HTTP proxy for a connection to a host, before TLS begins.
 ///
 /// Used only on the channel's event loop.
