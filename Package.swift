@@ -192,13 +192,41 @@ let package = Package(
         // The admin page; its files become part of the program.
         .target(
             name: "SignalboxPage", resources: [.embedInCode("Files")], swiftSettings: swift),
+        // What runs: configuration and plugins, the way of an event, and a reload.
+        .target(
+            name: "SignalboxGateway",
+            dependencies: [
+                "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
+                "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
+                "SignalboxPostgres", "SignalboxDispatch", "SignalboxThreads",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift),
+        // What needs no running gateway: checks, dry runs, the graph, copies of stores.
+        .target(
+            name: "SignalboxOffline",
+            dependencies: [
+                "SignalboxGateway", "SignalboxCore", "SignalboxJSON", "SignalboxConfig",
+                "SignalboxPluginHost", "SignalboxHTTP", "SignalboxCrypto", "SignalboxStore",
+                "SignalboxPostgres", "SignalboxDispatch", "SignalboxThreads",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift),
+        // The admin listener, and the client that commands ask it with.
+        .target(
+            name: "SignalboxAdmin",
+            dependencies: [
+                "SignalboxGateway", "SignalboxOffline", "SignalboxPage", "SignalboxCore",
+                "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost", "SignalboxHTTP",
+                "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
+                "SignalboxPostgres", "SignalboxDispatch", "SignalboxThreads",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift),
+        // The gateway as a library for programs in Swift.
         .target(
             name: "Signalbox",
             dependencies: [
-                "SignalboxPage", "SignalboxCore", "SignalboxJSON", "SignalboxConfig",
-                "SignalboxPluginHost",
-                "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
-                "SignalboxPostgres", "SignalboxDispatch", "SignalboxThreads",
+                "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin", "SignalboxCore",
+                "SignalboxConfig", "SignalboxHTTP", "SignalboxObservability",
+                "SignalboxPluginHost", "SignalboxDispatch", "SignalboxThreads",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
         // libsignalbox.so: the gateway for programs in other languages.
@@ -217,8 +245,8 @@ let package = Package(
         .executableTarget(
             name: "SignalboxCLI",
             dependencies: [
-                "Signalbox", "SignalboxSimulators", "SignalboxConformance", "SignalboxDevTools",
-                "SignalboxObservability", "CAllocator",
+                "Signalbox", "SignalboxAdmin", "SignalboxOffline", "SignalboxSimulators",
+                "SignalboxConformance", "SignalboxDevTools", "SignalboxObservability", "CAllocator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
         // APNs, FCM, HMS, Airship and Telegram for tests.
@@ -289,6 +317,7 @@ let package = Package(
         .testTarget(
             name: "SignalboxTests",
             dependencies: [
+                "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin",
                 "Signalbox", "SignalboxCore", "SignalboxConfig", "SignalboxHTTP",
                 "SignalboxCrypto", "SignalboxJSON", "SignalboxConformance", "PluginRig",
                 .product(name: "Logging", package: "swift-log"),
@@ -374,6 +403,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
+                "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin",
                 "Signalbox", "SignalboxSimulators", "SignalboxDevTools", "SignalboxHTTP",
                 "SignalboxCore", "SignalboxJSON", "SignalboxStore", "SignalboxPostgres",
                 "StoreConformance",

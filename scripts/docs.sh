@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-modules=(Signalbox SignalboxCore SignalboxPluginKit SignalboxSimulators SignalboxConformance StoreConformance)
+modules=(Signalbox SignalboxGateway SignalboxOffline SignalboxCore SignalboxPluginKit SignalboxSimulators SignalboxConformance StoreConformance)
 build=.build/debug
 out=.build/documentation
 includes=(-I "$build/Modules" -I include)

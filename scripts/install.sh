@@ -10,8 +10,8 @@ prefix=${1:?install: name the prefix: scripts/install.sh PREFIX}
 build=${2:-.build/release}
 [ -x "$build/signalbox" ] || fail "$build/signalbox is not there; run make build first"
 command -v patchelf >/dev/null || fail "patchelf is not installed; run scripts/setup.sh"
-version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/Signalbox/Release.swift)
-[ -n "$version" ] || fail "the version is not in Sources/Signalbox/Release.swift"
+version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/SignalboxGateway/Options/Release.swift)
+[ -n "$version" ] || fail "the version is not in Sources/SignalboxGateway/Options/Release.swift"
 
 lib=$prefix/lib
 plugins=$lib/signalbox

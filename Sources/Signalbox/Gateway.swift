@@ -1,6 +1,8 @@
 internal import Logging
+internal import SignalboxAdmin
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxGateway
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxPluginHost
@@ -65,7 +67,8 @@ public final class Gateway: Sendable {
         let reloader = Reloader(options, engine, tls, files)
         self.reloader = reloader
         let admin = AdminService(
-            context: engine.context, lanes: engine.lanes, sweep: engine.sweep,
+            context: engine.context, address: engine.startSettings.admin, lanes: engine.lanes,
+            sweep: engine.sweep,
             sources: engine.sources, reloader: reloader, program: engine.program, config: config,
             deviceReports: engine.deviceReports)
         adminService = admin

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Signalbox
+internal import SignalboxAdmin
 
 /// `signalbox dead`.
 struct DeadCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Signalbox
+internal import SignalboxAdmin
 
 /// `signalbox explain`.
 struct ExplainCommand: AsyncParsableCommand {

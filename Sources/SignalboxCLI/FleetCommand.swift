@@ -1,5 +1,6 @@
 import ArgumentParser
 import Signalbox
+internal import SignalboxAdmin
 
 /// `signalbox fleet`.
 struct FleetCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Signalbox
+internal import SignalboxAdmin
 
 /// Options that name a sender or a route.
 struct PauseTarget: ParsableArguments {

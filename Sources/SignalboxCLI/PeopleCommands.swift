@@ -1,5 +1,6 @@
 import ArgumentParser
 import Signalbox
+internal import SignalboxAdmin
 
 /// Options that name a user.
 struct PersonOptions: ParsableArguments {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Signalbox
+internal import SignalboxAdmin
 import SignalboxObservability
 
 /// `signalbox top`.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct PastTimeTests {
     /// 2026-01-02 09:00:00 in the time zone of the machine.

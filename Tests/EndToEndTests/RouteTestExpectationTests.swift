@@ -3,6 +3,7 @@ import SignalboxJSON
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxOffline
 
 /// What tests of a gateway.yaml may expect: each expectation can fail.
 @Suite struct RouteTestExpectationTests {

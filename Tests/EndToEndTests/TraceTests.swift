@@ -7,6 +7,7 @@ import SignalboxSimulators
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxAdmin
 
 /// What `GET /trace` and `signalbox trace` say of events.
 @Suite struct TraceTests {

@@ -1,6 +1,7 @@
 import Foundation
 import PluginRig
 import Signalbox
+import SignalboxAdmin
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON

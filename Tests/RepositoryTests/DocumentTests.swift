@@ -7,7 +7,8 @@ import Testing
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
         + ["docs", "Plugins", "Tests"].flatMap { Repository.files(under: $0, endings: [".md"]) }
     static let gateway = [
-        "Signalbox", "SignalboxConfig", "SignalboxCore", "SignalboxHTTP", "SignalboxObservability",
+        "Signalbox", "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin", "SignalboxConfig",
+        "SignalboxCore", "SignalboxHTTP", "SignalboxObservability",
         "SignalboxPluginHost", "SignalboxStore", "SignalboxPostgres",
     ].flatMap { Repository.files(under: "Sources/\($0)", endings: [".swift"]) }
 

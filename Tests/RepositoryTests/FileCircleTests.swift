@@ -27,13 +27,6 @@ import Testing
 
     /// Folders that still stand in a circle. This list may shrink only.
     static let circledFolders: [String: Set<String>] = [
-        "Signalbox": [
-            "(root)", "Check", "Copy", "Dead", "Devices", "Dispatch", "Embedding", "Fleet", "Graph",
-            "Ingest",
-            "Metrics", "Outcomes", "Page", "Pause", "People", "Reload", "Send", "Services", "Setup",
-            "Sources",
-            "Spans", "Supervision", "Top", "Trace", "Trial",
-        ],
         "SignalboxPostgres": ["(root)", "Copy", "Link", "Queue", "Schema", "Tables"],
         "SignalboxStore": ["(root)", "Blocks", "Copy", "Seen"],
     ]

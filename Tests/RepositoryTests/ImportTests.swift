@@ -20,8 +20,11 @@ import Testing
         "SignalboxStore": ["GRDB", "GRDBSQLite", "Foundation"],
         "SignalboxPostgres": ["CPostgres"],
         "SignalboxObservability": ["Logging"],
-        // Foundation for the time zones, in Services/TimeZones.swift; GRDB links it anyway.
-        "Signalbox": ["Logging", "Foundation"],
+        // Foundation for time zones and local times; GRDB links it anyway.
+        "SignalboxGateway": ["Logging", "Foundation"],
+        "SignalboxOffline": ["Logging", "Foundation"],
+        "SignalboxAdmin": ["Logging"],
+        "Signalbox": ["Logging"],
         "SignalboxSimulators": [
             "CNghttp2", "NIOCore", "NIOPosix", "NIOConcurrencyHelpers", "Logging",
         ],

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct ConnectOutageTests {
     @Test func `an outage has a line at its beginning, one per interval, and one at its end`() {

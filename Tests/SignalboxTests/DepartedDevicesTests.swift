@@ -2,6 +2,7 @@ import SignalboxCore
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 /// Which pushes are not sent any more, because their device has left its user.
 @Suite struct DepartedDevicesTests {

@@ -4,6 +4,7 @@ import SignalboxJSON
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxOffline
 
 /// The JSON Schema that `signalbox schema` prints.
 @Suite struct EditorSchemaTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct FaultLinesTests {
     @Test func `a fault that repeats is written once in 30 s, with a count`() {

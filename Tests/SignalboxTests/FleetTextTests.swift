@@ -3,6 +3,7 @@ import SignalboxJSON
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxAdmin
 
 @Suite struct FleetTextTests {
     private static func fleet() -> Fleet {

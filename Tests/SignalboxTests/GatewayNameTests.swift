@@ -2,6 +2,7 @@ import SignalboxConfig
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct GatewayNameTests {
     @Test func `a gateway is named by its configuration, or by its host and port`() {

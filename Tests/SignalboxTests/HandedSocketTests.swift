@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 /// Sockets that a service manager hands over, in descriptors that begin at a number of the test's own.
 @Suite struct HandedSocketTests {

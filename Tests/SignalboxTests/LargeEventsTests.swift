@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct LargeEventsTests {
     @Test func `large events share a bound, and small ones pass beside them`() {

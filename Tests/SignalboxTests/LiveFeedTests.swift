@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxAdmin
 
 /// What open admin pages cost.
 @Suite struct LiveFeedTests {

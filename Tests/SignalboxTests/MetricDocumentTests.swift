@@ -4,6 +4,7 @@ import SignalboxObservability
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 /// docs/metrics.md lists the gateway's metrics with the labels and the help that the page shows.
 @Suite struct MetricDocumentTests {

@@ -3,6 +3,7 @@ import SignalboxHTTP
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct OriginNameTests {
     private static func isRefused(_ origin: String, isPublic: Bool) -> Bool {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 /// Places of a sender whose requests name origins.
 @Suite struct OriginQueueTests {

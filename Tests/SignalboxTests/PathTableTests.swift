@@ -2,6 +2,7 @@ import SignalboxCore
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct PathTableTests {
     private func table(_ patterns: String...) -> PathTable<String> {

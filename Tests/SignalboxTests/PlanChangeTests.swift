@@ -3,6 +3,7 @@ import Testing
 
 @testable import Signalbox
 @testable import SignalboxConfig
+@testable import SignalboxGateway
 
 @Suite struct PlanChangeTests {
     private typealias Names = ReloadReport.Names

@@ -4,6 +4,7 @@ import SignalboxCore
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxOffline
 
 @Suite struct RouteGraphTests {
     private let graph = RouteGraph([

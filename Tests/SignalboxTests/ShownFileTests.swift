@@ -3,6 +3,8 @@ import SignalboxCore
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxAdmin
+@testable import SignalboxGateway
 
 /// gateway.yaml as the admin page shows it.
 @Suite struct ShownFileTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 /// What a service manager hears, on a socket of the test's own.
 @Suite struct SupervisorTests {

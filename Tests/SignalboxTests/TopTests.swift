@@ -3,6 +3,8 @@ import SignalboxJSON
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxAdmin
+@testable import SignalboxGateway
 
 @Suite struct TopTests {
     private static func sample(_ delivered: Int, _ fast: Int, at ns: UInt64) -> TopTool.Sample {
@@ -65,7 +67,7 @@ import Testing
               {"route":"r","by":"ben","address":"","reason":"","since_unix_ms":1}]}
             """#)
         let lines = TopTable(now, since: now).lines
-        let time = TraceText.time(1)
+        let time = TimeText.local(1)
         #expect(lines[5].hasPrefix("apns         paused                "))
         #expect(lines[5].hasSuffix("  by anna (10.0.0.7): wrong text, since \(time)"))
         #expect(lines[6].hasPrefix("fcm          failing: unreachable  "))

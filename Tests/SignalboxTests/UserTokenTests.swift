@@ -3,6 +3,7 @@ import SignalboxCrypto
 import Testing
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 @Suite struct UserTokenTests {
     /// 2026-01-01, in seconds.

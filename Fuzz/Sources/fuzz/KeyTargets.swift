@@ -1,6 +1,7 @@
 import SignalboxCrypto
 
 @testable import Signalbox
+@testable import SignalboxGateway
 
 extension FuzzTarget {
     /// A token of a user, or keys that sign them, in PEM or as a JWKS document: the first byte says which.

@@ -4,6 +4,7 @@ import SignalboxCore
 import SignalboxJSON
 
 @testable import Signalbox
+@testable import SignalboxOffline
 @testable import SignalboxPluginHost
 
 extension FuzzTarget {

@@ -1,0 +1,143 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxGateway
+internal import SignalboxHTTP
+internal import SignalboxJSON
+
+/// Why a question to a running gateway failed.
+struct AdminFault: Error, Sendable, CustomStringConvertible {
+    /// Names the thing and the reason.
+    let description: String
+    /// What the gateway answered; nil: nothing.
+    var status: UInt32?
+    /// The faults that the gateway has found.
+    var faults: [String] = []
+    /// Nobody listens there.
+    var isUnreachable = false
+}
+
+/// Asks the admin listener of a running gateway, for the commands of an operator. Directly, whatever proxies there are: it
+/// says the admin token.
+final class AdminClient: Sendable {
+    /// Longest answer: the metrics of thousands of apps are some megabytes.
+    private static let answerBytesMax = 64 << 20
+
+    private let client: RESTClient
+    private let origin: String
+    private let socket: String?
+    private let token: String?
+    /// What to do if the gateway refuses the token.
+    private let tokenAdvice: String
+
+    /// Asks the gateway with this configuration.
+    init(_ config: GatewayConfig, _ options: GatewayOptions) throws {
+        guard let admin = options.admin ?? config.gateway.admin else {
+            throw AdminFault(
+                description: "the gateway is running and has no admin listener to ask; set "
+                    + "gateway.admin")
+        }
+        client = try RESTClient()
+        origin = admin.path == nil ? "http://\(admin)" : "http://localhost"
+        socket = admin.path
+        token = config.gateway.adminToken
+        tokenAdvice = Self.advice(config, options)
+    }
+
+    /// Why a gateway refuses what the configuration says, as words.
+    private static func advice(_ config: GatewayConfig, _ options: GatewayOptions) -> String {
+        guard let given = config.given?["gateway"]?["admin_token"] else {
+            return "\(config.file) has no gateway.admin_token"
+        }
+        guard config.gateway.adminToken?.isEmpty != false else {
+            return "it has another gateway.admin_token than \(config.file)"
+        }
+        // Names the variable or the file that is missing.
+        let faults = GatewayConfig.load(config.file, environment: options.environment).diagnostics
+        let fault = faults.first { $0.position == given.position && $0.code != "bad-value" }
+        return "gateway.admin_token is empty: \(fault?.message ?? "its value is")"
+    }
+
+    /// Ends the client.
+    func close() async { await client.close() }
+
+    /// Asks once, and ends the client.
+    static func ask(
+        _ options: GatewayOptions, _ method: String, _ path: String, _ body: String = "",
+        timeoutMs: UInt32 = 10_000
+    ) async throws -> JSONValue {
+        let client = try AdminClient(try options.readableConfig(), options)
+        let answer: Result<JSONValue, any Error>
+        do {
+            answer = .success(
+                try await client.ask(method, path, body, timeoutMs: timeoutMs))
+        } catch {
+            answer = .failure(error)
+        }
+        await client.close()
+        return try answer.get()
+    }
+
+    /// Asks once, and ends the client; nil: there is no admin listener, or no gateway answers there.
+    static func askIfRunning(
+        _ config: GatewayConfig, _ options: GatewayOptions, _ path: String
+    ) async throws -> JSONValue? {
+        guard options.admin ?? config.gateway.admin != nil else { return nil }
+        let client = try AdminClient(config, options)
+        let answer: Result<JSONValue?, any Error>
+        do {
+            answer = .success(try await client.ask("GET", path))
+        } catch let fault as AdminFault where fault.isUnreachable {
+            answer = .success(nil)
+        } catch {
+            answer = .failure(error)
+        }
+        await client.close()
+        return try answer.get()
+    }
+
+    /// The text of a page that is shown also while the gateway is not ready.
+    func text(_ path: String) async throws -> String {
+        let answer = try await send(RESTCall(method: "GET", url: origin + path))
+        guard answer.status == 200 || answer.status == 503 else { throw fault(answer) }
+        return String(decoding: answer.body, as: UTF8.self)
+    }
+
+    /// The answer's JSON; throws unless it is 200.
+    func ask(
+        _ method: String, _ path: String, _ body: String = "", timeoutMs: UInt32 = 10_000
+    ) async throws -> JSONValue {
+        var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
+        call.timeoutMs = timeoutMs
+        if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
+        let answer = try await send(call)
+        guard answer.status == 200 else { throw fault(answer) }
+        return (try? JSONValue.parse(answer.body)) ?? .null
+    }
+
+    private func send(_ call: RESTCall) async throws -> RESTAnswer {
+        var call = call
+        call.answerBytesMax = Self.answerBytesMax
+        call.socket = socket
+        if let token, !token.isEmpty {
+            call.headers.append(Attribute("authorization", "Bearer \(token)"))
+        }
+        do {
+            return try await client.answer(call)
+        } catch let fault as RESTFault where fault.kind == .unreachable {
+            throw AdminFault(
+                description:
+                    "no gateway answers at \(socket ?? origin): \(fault); if it is elsewhere, say where "
+                    + "with --admin host:port", isUnreachable: true)
+        }
+    }
+
+    private func fault(_ answer: RESTAnswer) -> AdminFault {
+        let json = (try? JSONValue.parse(answer.body)) ?? .null
+        var words =
+            "the gateway answered \(answer.status): "
+            + (json["detail"]?.string ?? "no reason given")
+        if answer.status == 401 { words += "; \(tokenAdvice)" }
+        return AdminFault(
+            description: words, status: answer.status, faults: json["faults"]?.texts ?? [])
+    }
+}

@@ -1,0 +1,189 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+package import SignalboxGateway
+internal import SignalboxStore
+
+/// Dead letters for operators: through the admin listener of a running gateway, or else from the database.
+package final class DeadLetterTool: Sendable {
+    private enum Way {
+        case store(SQLiteStore)
+        case admin(AdminClient)
+    }
+
+    private static let partMax = 1_000
+    private let way: Way
+    /// Of the configuration; nil: there is none, or the gateway looks names up.
+    private let names: KnownNames?
+    /// Who uses it, for the audit.
+    private let by: String
+
+    /// Opens the dead letters of the gateway with that configuration; with a data folder in the options, those in
+    /// there, and with an admin listener, those of the gateway that it belongs to. Creates nothing.
+    package static func open(_ options: GatewayOptions) async throws -> DeadLetterTool {
+        let config = options.dataFolder == nil ? try options.readableConfig() : nil
+        // A database that gateways share is asked through one of them.
+        if let config, options.admin != nil || config.gateway.store != nil {
+            return DeadLetterTool(.admin(try AdminClient(config, options)), options)
+        }
+        do throws(StoreError) {
+            return DeadLetterTool(
+                .store(try options.existingStore(config)), options, config.map { KnownNames($0) })
+        } catch {
+            guard error.code == "store-in-use", let config else { throw error }
+            return DeadLetterTool(.admin(try AdminClient(config, options)), options)
+        }
+    }
+
+    private init(_ way: Way, _ options: GatewayOptions, _ names: KnownNames? = nil) {
+        (self.way, self.names, by) = (way, names, options.operatorName)
+    }
+
+    /// Throws if a sender or route is named that nobody has; a gateway that is asked says so itself.
+    private func check(_ selection: DeadSelection) async throws {
+        guard case .store(let store) = way else { return }
+        if let fault = try await names?.fault(of: selection, in: store) {
+            throw AdminFault(description: fault)
+        }
+    }
+
+    /// Ends the tool.
+    package func close() async {
+        switch way {
+        case .store(let store): await store.close()
+        case .admin(let client): await client.close()
+        }
+    }
+
+    /// Dead letters as lines of text or of JSON, oldest id first.
+    package func list(
+        _ selection: DeadSelection, limit: Int, asJSON isJSON: Bool
+    ) async throws -> [String] {
+        var out: [String] = []
+        try await read(selection, limit: limit) { letters in
+            out += letters.map { isJSON ? $0.withTimes.text : Self.line($0) }
+        }
+        return out
+    }
+
+    private static func line(_ letter: JSONValue) -> String {
+        func text(_ key: String) -> String { letter[key]?.string ?? "" }
+        let parts = [
+            TimeText.utc(UInt64(clamping: letter["unix_ms"]?.integer ?? 0)),
+            "\(letter["id"]?.integer ?? 0)", text("sender"), text("route"), text("app"),
+            text("user"), text("reason"),
+        ]
+        return parts.map { part in
+            part.isEmpty ? "-" : String(part.map { $0.isNewline || $0 == "\u{1B}" ? " " : $0 })
+        }.joined(separator: "  ")
+    }
+
+    /// Counts by sender and reason, the largest first.
+    package func counts(
+        _ selection: DeadSelection
+    ) async throws -> [(count: Int, sender: String, reason: String)] {
+        var counts: [[String]: Int] = [:]
+        try await read(selection, limit: .max) { letters in
+            for letter in letters {
+                let key = [letter["sender"]?.string ?? "", letter["reason"]?.string ?? ""]
+                counts[key, default: 0] += 1
+            }
+        }
+        return counts.map { (count: $0.value, sender: $0.key[0], reason: $0.key[1]) }
+            .sorted { ($1.count, $0.sender, $0.reason) < ($0.count, $1.sender, $1.reason) }
+    }
+
+    /// Reads dead letters in parts, oldest id first.
+    private func read(
+        _ selection: DeadSelection, limit: Int, _ body: ([JSONValue]) -> Void
+    ) async throws {
+        try await check(selection)
+        var left = limit
+        var from: UInt64? = 0
+        while let start = from, left > 0 {
+            let part = min(Self.partMax, left)
+            switch way {
+            case .store(let store):
+                let letters = try await store.deadLetters(
+                    selection.filter, fromID: start, limit: part)
+                body(letters.map(\.json))
+                left -= letters.count
+                from = letters.count < part ? nil : letters.last.map { $0.id + 1 }
+            case .admin(let client):
+                let json = try await client.ask(
+                    "GET", "/dead?\(selection.query(fromID: start, limit: part))")
+                if case .array(let items) = json["dead"] {
+                    body(items)
+                    left -= items.count
+                }
+                from = json["next"]?.integer.map { UInt64(clamping: $0) }
+            }
+        }
+    }
+
+    /// How many there are.
+    package func count(_ selection: DeadSelection) async throws -> Int {
+        try await check(selection)
+        switch way {
+        case .store(let store): return try await store.deadCount(selection.filter)
+        case .admin(let client):
+            let json = try await client.ask("GET", "/dead?\(selection.query(fromID: 0, limit: 1))")
+            return Int(json["count"]?.integer ?? 0)
+        }
+    }
+
+    /// One of them as JSON text, or nil.
+    package func show(_ id: UInt64) async throws -> String? {
+        var selection = DeadSelection()
+        selection.ids = [id]
+        if case .admin(let client) = way {
+            do {
+                return try await client.ask("GET", "/dead/\(id)").withTimes.text
+            } catch let fault as AdminFault where fault.status == 404 {
+                return nil
+            }
+        }
+        return try await list(selection, limit: 1, asJSON: true).first
+    }
+
+    /// Sends them again; returns how many.
+    package func replay(
+        _ selection: DeadSelection, progress: (Int) -> Void
+    ) async throws -> Int {
+        try await inParts(selection, "replay", progress) { store, from in
+            try await store.replay(selection.filter, fromID: from, limit: Self.partMax)
+        }
+    }
+
+    /// Deletes them; returns how many.
+    package func purge(
+        _ selection: DeadSelection, progress: (Int) -> Void
+    ) async throws -> Int {
+        try await inParts(selection, "purge", progress) { store, from in
+            try await store.purge(selection.filter, fromID: from, limit: Self.partMax)
+        }
+    }
+
+    private func inParts(
+        _ selection: DeadSelection, _ verb: String, _ progress: (Int) -> Void,
+        _ direct: (SQLiteStore, UInt64) async throws -> DeadPart
+    ) async throws -> Int {
+        var done = 0
+        var from: UInt64? = 0
+        while let start = from {
+            switch way {
+            case .store(let store):
+                let part = try await direct(store, start)
+                done += part.count
+                from = part.nextID
+            case .admin(let client):
+                let body = selection.json(fromID: start, limit: Self.partMax).merging(
+                    .object([.init("by", .string(by))]))
+                let json = try await client.ask("POST", "/dead/\(verb)", body.text)
+                done &+= Int(clamping: json["count"]?.integer ?? 0)
+                from = json["next"]?.integer.map { UInt64(clamping: $0) }
+            }
+            progress(done)
+        }
+        return done
+    }
+}

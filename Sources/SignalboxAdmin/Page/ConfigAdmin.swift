@@ -1,0 +1,57 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+package import SignalboxGateway
+internal import SignalboxHTTP
+internal import SignalboxThreads
+internal import Synchronization
+
+/// `GET /config` on the admin listener: gateway.yaml as it is on disk, without secrets, with its faults and warnings.
+///
+/// One check runs at a time, for all who ask meanwhile. Like a reload, it reads the file and its plugins; nothing is
+/// started or changed.
+package final class ConfigAdmin: Sendable {
+    private let options: GatewayOptions
+    private let running = Mutex<Task<HTTPServerAnswer, Never>?>(nil)
+
+    package init(_ options: GatewayOptions) { self.options = options }
+
+    var paths: [AdminPath] { [.show("/config") { _ in await self.answer() }] }
+
+    private func answer() async -> HTTPServerAnswer {
+        let task = running.withLock { running in
+            if let known = running { return known }
+            let made = Task {
+                let answer = await self.check()
+                self.running.withLock { $0 = nil }
+                return answer
+            }
+            running = made
+            return made
+        }
+        return await task.value
+    }
+
+    private func check() async -> HTTPServerAnswer {
+        let options = options
+        // Loading libraries may take long, so it has a thread of its own.
+        let (plan, faults) = await SystemThread.value { GatewayPlan.examine(options) }
+        let findings =
+            faults.map { Self.json($0, "fault") } + plan.warnings.map { Self.json($0, "warning") }
+        return .json(
+            .object([
+                .init("file", .string(plan.config.file)),
+                .init("configuration", .string(plan.digest)),
+                .init("findings", .array(findings)),
+                .init("lines", .array(ShownFile(plan).lines.map { .string($0) })),
+            ]))
+    }
+
+    private static func json(_ one: Diagnostic, _ severity: String) -> JSONValue {
+        .object([
+            .init("severity", .string(severity)), .init("code", .string(one.code)),
+            .init("message", .string(one.message)),
+            .init("line", .integer(Int64(one.position.line))),
+            .init("column", .integer(Int64(one.position.column))),
+        ])
+    }
+}

@@ -1,0 +1,83 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxGateway
+
+/// Removes what the store has about a user.
+///
+/// First the order that ends what waits: an event that is being routed meanwhile is covered. If something fails in
+/// between, the same request again does the rest.
+struct Forgetting: Sendable {
+    let context: DispatchContext
+    let lanes: LaneTable
+    let deviceReports: DeviceReports
+
+    /// What was removed.
+    struct Result: Sendable {
+        var devices = 0
+        var badges = 0
+        /// Deliveries that are ended instead of sent when their turn comes.
+        var waiting = 0
+        var deadLetters = 0
+        var events = 0
+        /// Deliveries on their way; those that have left can no longer be called back.
+        var inFlight = 0
+
+        var json: JSONValue {
+            let removed: [(String, Int)] = [
+                ("devices", devices), ("badges", badges), ("waiting", waiting),
+                ("dead_letters", deadLetters), ("events", events),
+            ]
+            return .object([
+                .init(
+                    "removed",
+                    .object(removed.map { .init($0.0, .integer(Int64($0.1))) })),
+                .init("in_flight", .integer(Int64(inFlight))),
+            ])
+        }
+    }
+
+    /// nil: there are too many orders.
+    func run(_ user: UserKey) async throws -> Result? {
+        let (store, search) = (context.store, PersonSearch(user, context))
+        var out = Result()
+        out.waiting = try await search.waiting().count
+        guard try await context.pauses.forget(user) else { return nil }
+        if user.app.isEmpty { try await context.pauses.removeOrders(about: user.user) }
+        lanes.applyPauses(context.pauses)
+        var order = CancelOrder(beforeUnixMs: context.clock() + 1)
+        order.user = user.user
+        if !user.app.isEmpty { order.app = user.app }
+        out.inFlight = lanes.all.reduce(0) { $0 + $1.inFlight(coveredBy: order) }
+
+        let devices = try await search.devices().map(\.device)
+        out.badges = try await store.badges(of: user).count
+        let now = context.clock()
+        let changes = devices.map {
+            DeviceChange(kind: .unregistered, device: $0, timeUnixMs: now)
+        }
+        out.devices = try await store.unregister(
+            devices, reports: deviceReports.reports(of: changes, from: ""))
+        out.deadLetters = try await purge(search.letters)
+        out.events = try await removeHistory(search, tokens: devices.map(\.token))
+        return out
+    }
+
+    private func purge(_ filter: DeadFilter) async throws -> Int {
+        var (count, next) = (0, UInt64?.some(0))
+        while let from = next {
+            let part = try await context.store.purge(filter, fromID: from, limit: 1_000)
+            count += part.count
+            next = part.nextID
+        }
+        return count
+    }
+
+    private func removeHistory(_ search: PersonSearch, tokens: [String]) async throws -> Int {
+        let person = try await search.history(tokens: tokens)
+        var step = HistorySearch(person.tags)
+        repeat {
+            step.cursor = try await context.store.changeHistory(step) { person.without($0) }
+        } while step.cursor != nil
+        return person.eventCount
+    }
+}

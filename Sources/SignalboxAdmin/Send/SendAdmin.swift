@@ -1,0 +1,62 @@
+internal import SignalboxCore
+internal import SignalboxGateway
+internal import SignalboxHTTP
+internal import SignalboxJSON
+internal import SignalboxOffline
+internal import SignalboxPluginHost
+
+/// `POST /send` on the admin listener: one push by a running sender, and the provider's answer.
+///
+/// It passes the queue by, is never retried, and changes no registry.
+struct SendAdmin: Sendable {
+    /// Most devices that one request reaches.
+    private static let devicesMax = 20
+    let context: DispatchContext
+
+    var paths: [AdminPath] { [.change("/send") { await answer($0) }] }
+
+    private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        do {
+            let push = try OnePush(json: try JSONValue.parse(request.body))
+            let generation = context.live.now
+            let senders = generation.instances.senders.keys.sorted()
+            guard senders.contains(push.via) else {
+                throw TrialFault(
+                    message:
+                        "no sender \"\(push.via)\"\(Suggestion.hint(for: push.via, among: senders)); "
+                        + "known: \(senders.joined(separator: ", "))")
+            }
+            let devices = try await devices(push, generation.plan)
+            let sender = DirectSender(
+                machinery: context.machinery, instances: generation.instances)
+            var results: [DirectSender.Result] = []
+            for (index, device) in devices.prefix(Self.devicesMax).enumerated() {
+                results.append(
+                    await sender.send(
+                        push.delivery(
+                            to: device, number: UInt64(index + 1), nowUnixMs: context.clock())))
+            }
+            return .json(
+                .object([
+                    .init("delivered", .bool(results.allSatisfy(\.isDelivered))),
+                    .init("results", .array(results.map(\.json))),
+                ]))
+        } catch let fault as JSONFault {
+            return Problem(400, "the body is not JSON: \(fault.message)").answer
+        } catch let fault as TrialFault {
+            return Problem(400, fault.message).answer
+        } catch {
+            return Problem(503, "\(error)").answer
+        }
+    }
+
+    private func devices(_ push: OnePush, _ plan: GatewayPlan) async throws -> [Device] {
+        if !push.token.isEmpty { return [try push.device(plan)] }
+        guard !push.user.isEmpty else { throw TrialFault(message: "give token or user") }
+        let key = UserKey(app: push.app, user: push.user)
+        let found = await withCheckedContinuation { continuation in
+            context.store.devices(of: [key]) { continuation.resume(returning: $0) }
+        }
+        return try push.chosen(try found.get()[key] ?? [], plan)
+    }
+}

@@ -1,0 +1,42 @@
+internal import SignalboxCore
+internal import SignalboxGateway
+internal import SignalboxHTTP
+internal import SignalboxJSON
+internal import SignalboxOffline
+internal import Synchronization
+
+/// `POST /explain` on the admin listener: a trial with the running configuration, which sends and stores nothing.
+///
+/// The plugins run in instances of their own. One trial runs at a time, so that they cost little.
+final class TrialAdmin: Sendable {
+    private let context: DispatchContext
+    private let program: InstanceSet.Program
+    private let isBusy = Atomic<Bool>(false)
+
+    init(_ context: DispatchContext, _ program: InstanceSet.Program) {
+        self.context = context
+        self.program = program
+    }
+
+    var paths: [AdminPath] { [.ask("/explain") { await self.answer($0) }] }
+
+    private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        guard !isBusy.exchange(true, ordering: .acquiring) else {
+            return Problem.busy("another trial is running")
+        }
+        defer { isBusy.store(false, ordering: .releasing) }
+        do {
+            let wanted = try TrialRequest(json: try JSONValue.parse(request.body))
+            let trial = Trial(context.live.now.plan, program, registry: context.store)
+            return .json(try await trial.run(wanted).json)
+        } catch let fault as JSONFault {
+            return Problem(400, "the body is not JSON: \(fault.message)").answer
+        } catch let fault as TrialFault {
+            return Problem(400, fault.message).answer
+        } catch let fault as SubmitError {
+            return Problem(400, fault.message).answer
+        } catch {
+            return Problem(503, "\(error)").answer
+        }
+    }
+}

@@ -1,0 +1,188 @@
+package import SignalboxConfig
+internal import SignalboxCore
+package import SignalboxDispatch
+package import SignalboxGateway
+package import SignalboxHTTP
+internal import SignalboxJSON
+internal import SignalboxThreads
+internal import Synchronization
+
+/// The admin listener.
+package final class AdminService: AsyncHTTPServerHandler {
+    /// A longer body is not recorded.
+    private static let detailBytesMax = 4_096
+    private let context: DispatchContext
+    /// Where the listener is, whatever a reload brings; nil: there is none.
+    private let address: ListenAddress?
+    private let lanes: LaneTable
+    private let sweep: LaneSweep
+    private let sources: SourceRunner
+    private let fleet: FleetWatch
+    private let reloader: Reloader
+    private let deviceReports: DeviceReports
+    private let trials: TrialAdmin
+    private let config: ConfigAdmin
+    package let feed: LiveFeed
+    private let isStopping = Flag()
+
+    package init(
+        context: DispatchContext, address: ListenAddress?, lanes: LaneTable, sweep: LaneSweep,
+        sources: SourceRunner, reloader: Reloader, program: InstanceSet.Program,
+        config: ConfigAdmin,
+        deviceReports: DeviceReports
+    ) {
+        self.config = config
+        trials = TrialAdmin(context, program)
+        self.reloader = reloader
+        self.deviceReports = deviceReports
+        self.context = context
+        self.address = address
+        self.lanes = lanes
+        self.sweep = sweep
+        self.sources = sources
+        fleet = FleetWatch(context, lanes)
+        let greeting = LiveGreeting(context)
+        feed = LiveFeed(
+            context.alarms, greeting: { greeting.json },
+            look: { [isStopping] isWhole in
+                let readiness = Readiness(
+                    context: context, lanes: lanes, sweep: sweep, sources: sources,
+                    isStopping: isStopping.isSet)
+                return LiveLook(
+                    takenNs: SystemClock.monotonicNs, unixMs: context.clock(),
+                    metrics: LiveLook.metrics(context.metrics),
+                    readiness: isWhole ? await readiness.report().body : .null,
+                    waiting: context.store.waitingCount)
+            })
+    }
+
+    /// Everything that it serves.
+    private var paths: AdminPaths {
+        AdminPaths(
+            [
+                .show("/livez") { _ in Self.plain("ok\n") },
+                .show("/healthz") { _ in Self.plain("ok\n") },
+                .show("/readyz") { _ in await self.readiness() },
+                .show("/metrics") { _ in await self.metrics() },
+                .show("/fleet") { _ in await self.fleetAnswer() },
+                .show("/trace") { request in
+                    await TraceAdmin(context: self.context, lanes: self.lanes).answer(request)
+                },
+            ] + DeadAdmin(context: context).paths + ReloadAdmin(reloader: reloader).paths
+                + PauseAdmin(context: context, lanes: lanes).paths
+                + CancelAdmin(context: context, lanes: lanes).paths
+                + PeopleAdmin(context: context, lanes: lanes, deviceReports: deviceReports).paths
+                + LevelAdmin(context: context).paths + trials.paths
+                + SendAdmin(context: context).paths + PageAdmin(feed: feed).paths
+                + RegistryAdmin(registry: context.store).paths + config.paths)
+    }
+
+    /// Makes `/readyz` answer 503, so that load balancers send nothing more.
+    package func stopping() { isStopping.set() }
+
+    package func refusal(method: String, path: String) -> HTTPServerAnswer? {
+        if case .refused(let answer) = paths.find(method, path) { answer } else { nil }
+    }
+
+    package func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        let access = AdminAccess(address, context.live.now.plan.config.gateway)
+        switch paths.find(request.method, request.path) {
+        case .found(let path):
+            let refusal = access.refusal(request, isGuarded: path.isRecorded)
+            var answer: HTTPServerAnswer
+            if let refusal { answer = refusal } else { answer = await path.answer(request) }
+            if path.isRecorded {
+                record(request, answer, by: refusal == nil ? "admin" : "", isKnown: refusal == nil)
+            }
+            answer.headers += PageAdmin.protection
+            return answer
+        case .refused(let answer): return access.refusal(request) ?? answer
+        }
+    }
+
+    /// The answer to a request of the program itself, which may do everything.
+    package func answer(toProgram request: HTTPServerRequest) async -> HTTPServerAnswer {
+        switch paths.find(request.method, request.path) {
+        case .found(let path):
+            let answer = await path.answer(request)
+            if path.isRecorded { record(request, answer, by: "program", isKnown: true) }
+            // A program gets the beginning.
+            answer.stream?.end()
+            return answer
+        case .refused(let answer): return answer
+        }
+    }
+
+    private func record(
+        _ request: HTTPServerRequest, _ answer: HTTPServerAnswer, by caller: String, isKnown: Bool
+    ) {
+        // What a stranger sends is none of the file's business. In a request that was not understood, a user's name may be
+        // anywhere.
+        let isUnderstood = isKnown && answer.status != 400
+        let isShown = isUnderstood && request.body.count <= Self.detailBytesMax
+        let asked =
+            request.method == "POST"
+            ? try? JSONValue.parse(request.body) : Self.object(request.query)
+        let names = request.path == "/forget" ? context.users.forgetful : context.users
+        let query = request.query.isEmpty || request.method != "POST" ? "" : "?\(request.query)"
+        context.record(
+            Audit.Record(
+                action: "\(request.method) \(request.path)\(isUnderstood ? query : "")",
+                caller: caller, address: request.remote, status: answer.status,
+                detail: isShown ? asked.map { names.recorded($0) } ?? .null : .null))
+    }
+
+    private static func object(_ query: String) -> JSONValue {
+        .object(
+            query.split(separator: "&").compactMap { pair in
+                let parts = pair.split(separator: "=", maxSplits: 1)
+                guard parts.count == 2, let value = PercentEncoding.decode(parts[1]) else {
+                    return nil
+                }
+                return .init(String(parts[0]), .string(value))
+            })
+    }
+
+    private static func plain(_ text: String, version: String = "") -> HTTPServerAnswer {
+        HTTPServerAnswer(
+            status: 200, headers: [Attribute("content-type", "text/plain\(version)")],
+            body: Array(text.utf8))
+    }
+
+    private func metrics() async -> HTTPServerAnswer {
+        await fleet.updateMetrics()
+        return Self.plain(metricsText, version: "; version=0.0.4")
+    }
+
+    private func readiness() async -> HTTPServerAnswer {
+        let report = await Readiness(
+            context: context, lanes: lanes, sweep: sweep, sources: sources,
+            isStopping: isStopping.isSet
+        ).report()
+        return .json(report.body, status: report.isReady ? 200 : 503)
+    }
+
+    private func fleetAnswer() async -> HTTPServerAnswer {
+        do {
+            let paused = JSONValue.array(context.pauses.all.map(\.json))
+            return .json(
+                try await fleet.fleet().json.merging(.object([.init("paused", paused)])))
+        } catch {
+            return Problem(503, "\(error)").answer
+        }
+    }
+
+    /// The current metrics; those of the fleet are as old as the last answer that needed them.
+    package var metricsText: String {
+        MetricScrape(context: context, lanes: lanes, sweep: sweep, sources: sources).text()
+    }
+}
+
+/// Something that becomes true once.
+private final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
+
+    var isSet: Bool { value.load(ordering: .relaxed) }
+
+    func set() { value.store(true, ordering: .relaxed) }
+}

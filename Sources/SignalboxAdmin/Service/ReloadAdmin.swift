@@ -1,0 +1,29 @@
+internal import SignalboxCore
+internal import SignalboxGateway
+internal import SignalboxHTTP
+internal import SignalboxJSON
+
+/// `POST /reload` on the admin listener; `?check` only says what it would change.
+struct ReloadAdmin: Sendable {
+    let reloader: Reloader
+
+    var paths: [AdminPath] { [.change("/reload") { await answer($0) }] }
+
+    private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        // Who writes `{"check": true}` does not want to reload.
+        guard request.body.isEmpty || (try? JSONValue.parse(request.body)) == .object([]) else {
+            return Problem(400, "the body must be {}; /reload?check changes nothing").answer
+        }
+        do {
+            let isCheck = request.query == "check" || request.query.hasPrefix("check=")
+            return .json(try await reloader.reload(isCheck: isCheck).json)
+        } catch let error as ConfigurationError {
+            return Problem(
+                422, "the configuration has faults, the current one stays in effect",
+                faults: error.diagnostics.map(\.description)
+            ).answer
+        } catch {
+            return Problem.busy("\(error)")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxGateway
+internal import SignalboxHTTP
+
+/// `GET /trace` on the admin listener.
+struct TraceAdmin: Sendable {
+    let context: DispatchContext
+    let lanes: LaneTable
+
+    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        guard context.live.now.keepsHistory else {
+            return Problem(404, "gateway.history is false: nothing is kept for traces").answer
+        }
+        let query: TraceQuery
+        do throws(TraceFault) {
+            query = try TraceQuery(query: request.query)
+        } catch {
+            return Problem(400, error.description).answer
+        }
+        do {
+            let trace = try await TraceSearch.run(query, in: context.store)
+            return .json(trace.json(query, holds: holds).merging(.object([routes])))
+        } catch {
+            return Problem(503, "\(error)").answer
+        }
+    }
+
+    /// Why deliveries wait. Whether its provider is down, nobody knows of a sender that is paused.
+    private var holds: [TraceHold] {
+        let paused = context.pauses.all.map { TraceHold($0) }
+        let held = lanes.all.sorted { $0.key < $1.key }.compactMap { lane -> TraceHold? in
+            guard context.pauses.entry(of: lane.key) == nil else { return nil }
+            return lane.hold.map { TraceHold(lane.key, $0) }
+        }
+        return paused + held
+    }
+
+    /// The sources' other routes.
+    private var routes: JSONValue.Member {
+        let routes = context.live.now.router.routes.map { route in
+            JSONValue.object([
+                .init("route", .string(route.name)),
+                .init("sources", .array(route.sources.map { .string($0) })),
+            ])
+        }
+        return .init("routes", .array(routes))
+    }
+}

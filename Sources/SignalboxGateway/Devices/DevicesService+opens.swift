@@ -1,0 +1,121 @@
+internal import SignalboxCore
+package import SignalboxHTTP
+internal import SignalboxJSON
+
+/// Apps report opened notifications; receivers of outcomes get them.
+extension DevicesService {
+    private static let opensMax = 100
+    /// Whose tokens are compared with those of events that named no user.
+    private static let devicesMax = 10
+
+    /// What an app says of one notification.
+    private struct Opened {
+        /// Nil for an open that nobody wants.
+        var mark: OpenMark?
+        var user: String
+        var unixMs: UInt64
+    }
+
+    package func opened(
+        _ request: HTTPServerRequest, _ caller: DeviceCaller
+    ) async throws -> HTTPServerAnswer {
+        guard case .array(let items) = try object(request, caller)["opens"], !items.isEmpty,
+            items.count <= Self.opensMax
+        else {
+            throw Refusal(
+                detail: "\"opens\" must be a list of 1 to \(Self.opensMax) objects with \"event\"")
+        }
+        let wish = outcomes.wish
+        // An app would only repeat after a refusal what is left out here.
+        let told = try items.map { try opened($0, caller, wish) }.filter { $0.mark != nil }
+        var pack = OutcomePack()
+        for open in try await counted(told, caller) {
+            guard let mark = open.mark else { continue }
+            pack.add(opened: mark, user: open.user, app: caller.app, unixMs: open.unixMs)
+            if access.keepsHistory {
+                var step = HistoryStep(.opened, eventID: mark.eventID, unixMs: open.unixMs)
+                step.who = open.user
+                pack.history.add(step, user: open.user)
+            }
+        }
+        try await outcomes.append(pack)
+        return Self.json([
+            .init("accepted", .integer(Int64(pack.count))),
+            .init("ignored", .integer(Int64(items.count - pack.count))),
+        ])
+    }
+
+    private func opened(
+        _ item: JSONValue, _ caller: DeviceCaller, _ wish: OutcomeWish?
+    ) throws -> Opened {
+        guard case .object = item else {
+            throw Refusal(detail: "each of \"opens\" must be an object with \"event\"")
+        }
+        try checkMembers(of: item, known: ["event", "user", "opened_unix_ms"])
+        let event = try text(item, "event")
+        let given = try text(item, "user", required: false)
+        let user = caller.user == nil && given.isEmpty ? "" : try self.user(given, caller)
+        let time = item["opened_unix_ms"]
+        guard time == nil || time?.integer ?? -1 >= 0 else {
+            throw Refusal(detail: "\"opened_unix_ms\" must be milliseconds since 1970")
+        }
+        let mark = OpenMark(event).flatMap { mark in
+            access.routes.contains(mark.route) && wish?.takes(.opened, route: mark.route) == true
+                ? mark : nil
+        }
+        // A device's clock may be fast.
+        let now = clock()
+        return Opened(
+            mark: mark, user: user,
+            unixMs: min(now, UInt64(clamping: time?.integer ?? Int64(clamping: now))))
+    }
+
+    /// The opens that count: once per push and user. A client knows its users; a user is believed of pushes that went to them.
+    private func counted(_ told: [Opened], _ caller: DeviceCaller) async throws -> [Opened] {
+        guard !told.isEmpty else { return [] }
+        var told = told
+        if let user = caller.user {
+            let shown = try await shown(told.compactMap(\.mark), to: user, of: caller.app)
+            told = told.filter { $0.mark.map(shown.contains) ?? false }
+        }
+        // One without a user is a client's, and nobody's claim.
+        let named = told.indices.filter { !told[$0].user.isEmpty }
+        let used = try await use(
+            named.compactMap { place in
+                let user = UserKey(app: caller.app, user: told[place].user)
+                return told[place].mark.map { OpenClaim($0, of: .user(user)) }
+            })
+        let left = Set(used.map { named[$0] })
+        return told.indices.filter { !left.contains($0) }.map { told[$0] }
+    }
+
+    /// Those of some pushes that went to a user, by name or to one of the newest devices.
+    private func shown(
+        _ marks: [OpenMark], to user: String, of app: String
+    ) async throws -> Set<OpenMark> {
+        let devices = try await registry.devices(app: app, user: user).prefix(Self.devicesMax)
+        // A device that its event named may have no app of its own.
+        let owners =
+            [app, ""].map { OpenClaim.Owner.user(UserKey(app: $0, user: user)) }
+            + devices.map { .token($0.device.token) }
+        let claims = Set(marks).flatMap { mark in owners.map { OpenClaim(mark, of: $0) } }
+        let known: [Bool] = try await withCheckedThrowingContinuation { continuation in
+            registry.wereShown(claims) { continuation.resume(with: $0) }
+        }
+        return Set(zip(claims, known).lazy.filter(\.1).map(\.0.mark))
+    }
+
+    /// Uses claims. Returns the places of those that were used before.
+    private func use(_ claims: [OpenClaim]) async throws -> Set<Int> {
+        guard !claims.isEmpty else { return [] }
+        let entry = StoreEntry(
+            items: claims.map(\.use), receivedUnixMs: clock(), dedupeMs: OpenClaim.lifeMs)
+        let answer = await withCheckedContinuation { continuation in
+            registry.append(entry) { continuation.resume(returning: $0) }
+        }
+        guard case .committed(let commit) = answer else {
+            throw answer == .full ? StoreFailure.full : StoreFailure(message: answer.words)
+        }
+        return commit.duplicates
+    }
+}

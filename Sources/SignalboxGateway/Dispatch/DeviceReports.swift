@@ -1,0 +1,155 @@
+internal import Logging
+package import SignalboxCore
+internal import SignalboxObservability
+internal import SignalboxPluginHost
+
+/// Closes the loop: what happens to a device is told to the plugins that want to know.
+///
+/// - A token that a provider calls dead leaves the registry and is reported to the plugin that its event
+///   came from, and to those that are told of its app's devices.
+/// - A device that comes or goes is reported to those that are told of its app's devices.
+/// - What came of a dry run is reported to the plugin that asked for it.
+///
+/// A report is written to the outbox with the change that causes it; `ReportRelay` moves it to the queue.
+package final class DeviceReports: Sendable {
+    private let store: any DeviceRegistry
+    private let metrics: GatewayMetrics
+    private let logger: Logger
+    private let clock: @Sendable () -> UInt64
+    private let stream: OutcomeStream
+    /// Says which changes each instance wants, and who is told of an app's devices.
+    private let live: Live
+
+    package init(_ context: DispatchContext) {
+        logger = context.logger
+        store = context.store
+        metrics = context.metrics
+        live = context.live
+        stream = context.outcomes
+        clock = context.clock
+    }
+
+    // MARK: What happened
+
+    /// A provider called the token of a delivery dead.
+    package func report(_ delivery: Delivery, _ outcome: Outcome) {
+        let device = delivery.device
+        let news = TokenNews.dead(
+            app: device.app, token: device.token, among: platforms(of: device),
+            sinceUnixMs: outcome.goneSinceUnixMs)
+        learn(news) { result, gone in
+            self.metrics.deadTokens[delivery.source, "\(result)"].add()
+            if result == .kept { self.tellKept(delivery, outcome) }
+            let now = self.clock()
+            func report(_ device: Device, to name: String) -> DeviceReport? {
+                let change = DeviceChange(
+                    kind: .invalid, device: device,
+                    timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
+                    reason: outcome.reason)
+                return self.report(change, to: name, eventID: delivery.eventID, isDeduped: true)
+            }
+            // Registered again after it died: it lives, and its source must not forget it.
+            let own = result == .kept ? nil : report(device, to: delivery.source)
+            // Those who are told of an app's devices know them by the names of the registry.
+            let others = gone.flatMap { device in
+                self.live.now.listeners.names(app: device.app)
+                    .filter { $0 != delivery.source }.map { report(device, to: $0) }
+            }
+            let told = gone.flatMap { device in
+                self.told(
+                    DeviceChange(
+                        kind: .invalid, device: device,
+                        timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
+                        reason: outcome.reason), eventID: delivery.eventID)
+            }
+            return ([own] + others).compactMap { $0 } + told
+        }
+    }
+
+    private func tellKept(_ delivery: Delivery, _ outcome: Outcome) {
+        logger.notice(
+            "a token that its provider calls dead is kept: it was registered after it died",
+            metadata: [
+                "plugin.instance": "\(delivery.sender)", "reason": "\(outcome.reason)",
+                "gone_since_unix_ms": "\(outcome.goneSinceUnixMs)",
+            ])
+    }
+
+    /// A provider says which token has taken the place of a delivery's.
+    func moved(_ delivery: Delivery, to newToken: String) {
+        let device = delivery.device
+        var successor = device
+        successor.replaceToken(newToken)
+        let newToken = successor.token
+        guard DeviceToken.fault(newToken) == nil, newToken != device.token else { return }
+        let news = TokenNews.moved(
+            app: device.app, token: device.token, among: platforms(of: device), newToken: newToken)
+        learn(news) { _, moved in
+            moved.flatMap { old in
+                var new = old
+                new.replaceToken(newToken)
+                return [(DeviceChange.Kind.unregistered, old), (.registered, new)]
+            }.flatMap { kind, device in
+                let change = DeviceChange(kind: kind, device: device, timeUnixMs: self.clock())
+                let eventID = delivery.eventID
+                return self.live.now.listeners.names(app: device.app).compactMap {
+                    self.report(change, to: $0, eventID: eventID)
+                } + self.told(change, eventID: eventID)
+            }
+        }
+    }
+
+    /// A dry run reached its device (no reason), or failed for good.
+    func tried(_ delivery: Delivery, reason: String?) {
+        let change = DeviceChange(
+            kind: reason == nil ? .proven : .unproven, device: delivery.device,
+            timeUnixMs: clock(), reason: reason ?? "", subject: delivery.subject)
+        let report = report(change, to: delivery.source, eventID: delivery.eventID)
+        if let report { learn(.nothing) { _, _ in [report] } }
+    }
+
+    /// What those who are told of these changes will be told, and the receivers of outcomes; not the instance that they
+    /// came from.
+    package func reports(of changes: [DeviceChange], from source: String) -> [DeviceReport] {
+        changes.flatMap { change in
+            live.now.listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
+                report(change, to: $0, eventID: 0)
+            } + told(change)
+        }
+    }
+
+    /// The same text may be a token of other senders.
+    private func platforms(of device: Device) -> Set<String> {
+        live.now.devices.tokens.platforms(of: device)
+    }
+
+    /// Whether a plugin hears of an app's registrations: its provider may push by itself.
+    func forwardsRegistrations(app: String) -> Bool {
+        let now = live.now
+        return now.listeners.names(app: app).contains {
+            now.reportKinds[$0]?.contains(.registered) == true
+        }
+    }
+
+    // MARK: Reports
+
+    private func report(
+        _ change: DeviceChange, to name: String, eventID: UInt64, isDeduped: Bool = false
+    ) -> DeviceReport? {
+        guard live.now.reportKinds[name]?.contains(change.kind) == true else { return nil }
+        return DeviceReport(to: name, change, eventID: eventID, isDeduped: isDeduped)
+    }
+
+    /// What the receivers of outcomes are told of a change.
+    private func told(_ change: DeviceChange, eventID: UInt64 = 0) -> [DeviceReport] {
+        guard stream.isOn, let result = OutcomeResult(change.kind),
+            stream.wish?.takes(result, route: "") == true
+        else { return [] }
+        return [DeviceReport(to: DeviceReport.stream, change, eventID: eventID)]
+    }
+
+    /// What happened and the reports of it are kept together, however long the disk takes.
+    private func learn(
+        _ news: TokenNews, reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport]
+    ) { store.learn(news, reports: reports) { _ in } }
+}

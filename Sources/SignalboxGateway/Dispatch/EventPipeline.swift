@@ -1,0 +1,416 @@
+internal import Logging
+internal import SignalboxConfig
+package import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxObservability
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// An event that was committed, or that the commit left out as a duplicate.
+package struct CommittedEvent: Sendable {
+    package let id: UInt64
+    package let deliveryCount: Int
+    /// A label of the metrics, as `RoutedEvent.result`; of a duplicate as if it were none.
+    package let result: String?
+}
+
+/// From events to deliveries on disk: route, build, fan out, commit.
+package final class EventPipeline: Sendable {
+    package typealias Done = @Sendable (StoreAnswer, [CommittedEvent]) -> Void
+    private let context: DispatchContext
+    private let lanes: LaneTable
+    private let deviceReports: DeviceReports
+    private let large = LargeEvents()
+    private let lines = FaultLines()
+
+    init(context: DispatchContext, lanes: LaneTable, deviceReports: DeviceReports) {
+        self.context = context
+        self.lanes = lanes
+        self.deviceReports = deviceReports
+    }
+
+    /// Commits the deliveries of all events of one request, or nothing. With `leavesOut`, events with more devices
+    /// than an event may have are left out, and the others go on: a source would send all of them again for ever.
+    ///
+    /// Thread: worker. `done` is called when they are on disk, on the thread that commits, with the events in
+    /// their order; without events if they are refused.
+    package func accept(
+        _ events: [Event], changes: [DeviceChange] = [], from source: String,
+        receivedUnixMs: UInt64, span: RequestSpan? = nil, leavesOut: Bool = false,
+        done: @escaping Done
+    ) {
+        let events = Self.mended(events)
+        if !leavesOut, changes.isEmpty, areUnusable(events, done) { return }
+        var changes = changes
+        let isShared = context.live.now.sharesTokens(source)
+        let tokens = context.live.now.devices.tokens
+        for index in changes.indices {
+            changes[index].device.spell()
+            changes[index].isShared = isShared
+            let device = changes[index].device
+            if !device.platform.isEmpty { changes[index].platforms = tokens.platforms(of: device) }
+        }
+        let users = UserDevices.named(in: events, changes)
+        guard !users.isEmpty else {
+            commit(
+                events, changes, source, receivedUnixMs: receivedUnixMs, span: span,
+                leavesOut: leavesOut, done: done)
+            return
+        }
+        context.store.devices(of: Array(users)) { [changes] found in
+            guard case .success(let known) = found else {
+                // Without its devices an event would reach nobody: its source sends it again.
+                done(.failed("the devices could not be looked up"), [])
+                return
+            }
+            // Here and not on a worker: those that wait for one have their devices in memory already.
+            let users = UserDevices(known)
+            let devices = users.deviceCount(of: events)
+            if !leavesOut, events.count > 1, devices > self.devicesPerRequest {
+                done(
+                    .tooLarge(
+                        "the events go to \(devices) devices; at most \(self.devicesPerRequest) together"
+                    ),
+                    [])
+                return
+            }
+            guard self.large.enter(devices) else {
+                self.refuse(devices, source, done)
+                return
+            }
+            let done: Done = { [large = self.large] answer, committed in
+                large.leave(devices)
+                done(answer, committed)
+            }
+            // Builders are called on a worker, never on the store's thread.
+            self.context.workers.submitBounded {
+                self.commit(
+                    events.map(users.resolved), changes.flatMap(users.resolved), source,
+                    receivedUnixMs: receivedUnixMs, span: span, leavesOut: leavesOut, done: done)
+            }
+        }
+    }
+
+    /// Most devices of all events of a request: a batch names the same users again and again.
+    private var devicesPerRequest: Int {
+        max(LargeEvents.devicesMax, context.live.now.plan.config.gateway.limits.devicesPerEvent)
+    }
+
+    private func refuse(_ devices: Int, _ source: String, _ done: Done) {
+        context.logger.warning(
+            "large events come faster than they are stored, answering 503",
+            metadata: ["plugin.instance": "\(source)", "recipients": "\(devices)"])
+        context.metrics.event(source: source, result: "busy")
+        done(.unavailable("too many devices of large events are being stored"), [])
+    }
+
+    /// The events without those that have too much of something; nil: the whole request is refused.
+    private func bounded(
+        _ events: [Event], _ generation: Generation, leavesOut: Bool, _ done: Done
+    ) -> [Event]? {
+        let most = generation.plan.config.gateway.limits.devicesPerEvent
+        var left: Set<Int> = []
+        for index in events.indices {
+            guard let excess = EventExcess(of: events[index], devicesMax: most) else { continue }
+            let event = events[index]
+            var fields = Self.fields(event)
+            fields["recipients"] = "\(event.recipients.count)"
+            context.logger.warning("\(excess.notice)", metadata: fields)
+            context.metrics.event(source: event.source, result: excess.result)
+            guard leavesOut else {
+                done(.tooLarge(excess.words), [])
+                return nil
+            }
+            left.insert(index)
+        }
+        guard !left.isEmpty else { return events }
+        return events.indices.filter { !left.contains($0) }.map { events[$0] }
+    }
+
+    /// Events whose recipients are spelled well and usable. Most are already, and nothing is copied then.
+    private static func mended(_ events: [Event]) -> [Event] {
+        guard events.indices.contains(where: { events[$0].needsMending }) else { return events }
+        return events.map { event in
+            var event = event
+            event.mendRecipients()
+            return event
+        }
+    }
+
+    /// Says that no event of a request has a recipient that can be used, with nothing else to store: its source hears of
+    /// it. Beside others, such an event goes on, and its trace says whom it left out.
+    private func areUnusable(_ events: [Event], _ done: Done) -> Bool {
+        guard let fault = events.first?.recipientFault,
+            events.allSatisfy({ $0.recipientFault != nil })
+        else { return false }
+        for event in events {
+            var fields = Self.fields(event)
+            fields["recipients"] = "\(event.recipients.count)"
+            fields["reason"] = "\(fault.rawValue)"
+            context.logger.warning("event has no recipient that can be used", metadata: fields)
+            context.metrics.event(source: event.source, result: fault.rawValue)
+        }
+        done(.unprocessable("no recipient can be used: \(fault.words)"), [])
+        return true
+    }
+
+    /// An id for an event whose submitter wants to know it.
+    package func nextEventID() -> UInt64? { context.ids.nextID() }
+
+    private func commit(
+        _ given: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
+        span: RequestSpan?, leavesOut: Bool, done: @escaping Done
+    ) {
+        let generation = context.live.now
+        guard let events = bounded(given, generation, leavesOut: leavesOut, done) else { return }
+        let keepsHistory = generation.keepsHistory
+        var entry = StoreEntry(
+            items: [], receivedUnixMs: receivedUnixMs,
+            dedupeMs: generation.plan.config.gateway.dedupeMs)
+        var results: [String?] = []
+        for index in events.indices {
+            var event = events[index]
+            if event.id == 0 {
+                guard let id = nextEventID() else {
+                    done(.failed(Self.noIDs), [])
+                    return
+                }
+                event.id = id
+            }
+            if let span { context.spans.follow(event.id, span) }
+            let dedupeMs = generation.dedupeMs(of: event)
+            var routed = RoutedEvent(
+                event, router: generation.router, receivedUnixMs: receivedUnixMs,
+                keepsHistory: keepsHistory)
+            guard routed.isRouted || generation.hasSource(source) else {
+                // It was taken while a reload removed its plugin, and with it the routes that it was for.
+                done(.unavailable("plugin \(source) was removed"), [])
+                return
+            }
+            do throws(Unavailable) {
+                try fanOut(&routed, generation)
+            } catch {
+                // The source sends the whole request again.
+                done(.unavailable(error.words), [])
+                return
+            }
+            // A plugin that takes events in by itself would emit it again for ever, and nothing else meanwhile.
+            if routed.isLost, let failure = routed.failure, events.count == 1, changes.isEmpty,
+                !leavesOut
+            {
+                // Nothing is left to store, so the source must hear of it.
+                let words = "\(failure) failed on this event"
+                done(routed.failsAlways ? .unprocessable(words) : .unavailable(words), [])
+                return
+            }
+            entry.items.append(routed.item(dedupeMs: dedupeMs))
+            results.append(routed.result)
+        }
+        guard !changes.isEmpty else {
+            append(&entry, results, done: done)
+            return
+        }
+        // First, since they can be done again: a request whose events are refused then is sent again.
+        let reports = deviceReports.reports(of: changes, from: source)
+        context.store.change(changes, reports: reports) { [entry, results] result in
+            switch result {
+            case .success:
+                var entry = entry
+                self.append(&entry, results, done: done)
+            case .failure(let fault): done(.failed(fault.message), [])
+            }
+        }
+    }
+
+    /// `results` are labels of the metrics, by item.
+    private func append(
+        _ entry: inout StoreEntry, _ results: [String?], done: @escaping Done
+    ) {
+        let reserved = entry.items.indices.map { lanes.reserve(&entry.items[$0]) }
+        let askedNs = SystemClock.monotonicNs
+        context.store.append(entry) { [entry] answer in
+            if case .committed = answer {
+                self.context.metrics.commitTime.observe(ns: SystemClock.monotonicNs - askedNs)
+            }
+            self.finish(entry.items, results, reserved, answer)
+            if case .committed = answer {
+                done(
+                    answer,
+                    entry.items.indices.map { index in
+                        let item = entry.items[index]
+                        return CommittedEvent(
+                            id: item.event.id, deliveryCount: item.deliveries.count,
+                            result: results[index])
+                    })
+            } else {
+                done(answer, [])
+            }
+        }
+    }
+
+    private static let noIDs = "the store gives no ids"
+
+    private func finish(
+        _ items: [StoreEntry.Item], _ results: [String?], _ reserved: [LaneReservation],
+        _ answer: StoreAnswer
+    ) {
+        guard case .committed(let commit) = answer else {
+            for reservation in reserved { reservation.cancelled() }
+            return
+        }
+        for (index, reservation) in reserved.enumerated() {
+            let item = items[index]
+            if commit.duplicates.contains(index) {
+                context.metrics.event(source: item.event.source, result: "duplicate")
+                tell(duplicate: item)
+                reservation.cancelled()
+                continue
+            }
+            if let result = results[index] {
+                context.metrics.event(source: item.event.source, result: result)
+                tell(item, result)
+            }
+            reservation.committed(
+                under: commit.token,
+                badges: commit.badges[index].map { item.badgeNumbers($0) } ?? [:], in: lanes)
+        }
+    }
+
+    private func tell(_ item: StoreEntry.Item, _ result: String) {
+        guard context.logger.logLevel <= .info else { return }
+        var fields = Self.fields(item.event)
+        fields["result"] = "\(result)"
+        fields["recipients"] = "\(item.event.recipients.count)"
+        fields["deliveries"] = "\(item.deliveries.count)"
+        context.logger.info("event", metadata: fields)
+    }
+
+    private static func fields(_ event: Event) -> Logger.Metadata {
+        [
+            "plugin.instance": "\(event.source)", "event.id": "\(event.id)",
+            "event.source_id": "\(event.dedupe)", "event.type": "\(event.type)",
+            "event.subject": "\(event.subject)",
+        ]
+    }
+
+    private func tell(duplicate item: StoreEntry.Item) {
+        let window = DurationText.of(ms: item.dedupeMs ?? 0)
+        context.logger.info(
+            "event is a duplicate within \(window), left out",
+            metadata: Self.fields(item.event))
+    }
+
+    /// Asks the filters and builders of an event's routes; no lock is held while they render.
+    private func fanOut(
+        _ routed: inout RoutedEvent, _ generation: Generation
+    ) throws(Unavailable) {
+        let event = routed.fields.event
+        let routes = generation.router.routes
+        if !routed.isRouted {
+            context.logger.notice(
+                "no route takes this event",
+                metadata: [
+                    "event.id": "\(event.id)", "event.type": "\(event.type)",
+                    "plugin.instance": "\(event.source)",
+                ])
+        }
+        let report = SkipReport(context: context)
+        let filters = RouteFilters(nowUnixMs: context.clock()) { [context] name, isReplaced in
+            (isReplaced ? context.live.now : generation).instances.filters[name]
+        }
+        while let asked = routed.next(
+            onSkips: { report.write($1, of: event, on: routes[$0]) })
+        {
+            let route = routes[asked.route]
+            let passed = filters.pass(asked, route) { drops, question in
+                for drop in drops {
+                    context.metrics.skipped(route: route.name, reason: drop.reason)
+                }
+                routed.skipped(drops, for: question)
+            }
+            switch passed {
+            case .failure(let end):
+                try note(end.fault, of: "filter", end.filter, &routed, asked, route)
+            case .success(let questions):
+                for question in questions {
+                    try build(question, &routed, route, generation, report)
+                }
+            }
+        }
+    }
+
+    private func build(
+        _ question: RoutedEvent.Question, _ routed: inout RoutedEvent, _ route: Route,
+        _ generation: Generation, _ report: SkipReport
+    ) throws(Unavailable) {
+        let event = question.fields.event
+        switch build(event, recipients: question.recipients, route: route, generation) {
+        case .success(let built):
+            for skip in built.skips {
+                context.metrics.skipped(route: route.name, reason: skip.reason)
+            }
+            if !built.skips.isEmpty { routed.skipped(built.skips, for: question) }
+            let count = built.contents.reduce(0) { $0 + $1.targets.count }
+            guard var ids = context.ids.take(count) else {
+                throw Unavailable(words: Self.noIDs)
+            }
+            report.write(
+                routed.built(built.contents, for: question, ids: &ids), of: event, on: route)
+        case .failure(let fault):
+            try note(fault, of: "builder", route.builder, &routed, question, route)
+        }
+    }
+
+    /// A filter or builder gave no answer: the source sends the event again, or it has failed on this route.
+    private func note(
+        _ fault: PluginFault, of role: String, _ name: String, _ routed: inout RoutedEvent,
+        _ question: RoutedEvent.Question, _ route: Route
+    ) throws(Unavailable) {
+        let event = routed.fields.event
+        var fields = Self.fields(event, route, fault)
+        fields["plugin.instance"] = "\(name)"
+        if fault.kind == .again || fault.kind == .stopping {
+            if let skipped = lines.write("\(name) \(route.name)") {
+                fields["count"] = "\(skipped + 1)"
+                context.logger.warning("event rejected: \(role) is unavailable", metadata: fields)
+            }
+            throw Unavailable(words: "\(role) \(name) is unavailable")
+        }
+        context.metrics.event(source: event.source, result: "build_failed")
+        context.logger.error("\(role) failed on an event", metadata: fields)
+        routed.failed(
+            "\(role) \(name)", fault.message, always: fault.kind == .lost, for: question)
+    }
+
+    private static func fields(
+        _ event: Event, _ route: Route, _ fault: PluginFault
+    ) -> Logger.Metadata {
+        [
+            "event.id": "\(event.id)", "route.name": "\(route.name)",
+            "error": "\(fault.message)",
+        ]
+    }
+
+    private func build(
+        _ event: Event, recipients: [Recipient], route: Route, _ generation: Generation
+    ) -> Result<BuildResult, PluginFault> {
+        var builder = generation.instances.builders[route.builder]
+        while let asked = builder {
+            let built = asked.build(
+                event, recipients: recipients, route: route.name, options: route.builderOptions)
+            guard case .failure(let fault) = built, fault.kind == .stopping else { return built }
+            // It was just replaced: its successor builds the same.
+            let next = context.live.now.instances.builders[route.builder]
+            if next == nil || next === asked { return built }
+            builder = next
+        }
+        // A configuration has it: the gateway has just stopped, or the instance is not up yet.
+        return .failure(PluginFault(.again, "the instance is not running"))
+    }
+}
+
+/// A builder cannot be asked now, or its answer was lost, or the store gives no ids: the event is rejected, so
+/// that its source sends it again.
+private struct Unavailable: Error {
+    let words: String
+}

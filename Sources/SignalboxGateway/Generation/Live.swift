@@ -1,0 +1,64 @@
+internal import SignalboxConfig
+package import SignalboxCore
+internal import SignalboxPluginHost
+internal import Synchronization
+
+/// Everything that a configuration decides while the gateway runs; a reload makes a new one.
+package final class Generation: Sendable {
+    package let plan: GatewayPlan
+    package let router: Router
+    package let instances: InstanceSet
+    /// The kinds of changes that each instance wants to be told of.
+    package let reportKinds: [String: Set<DeviceChange.Kind>]
+    package let devices: DeviceAccess
+    /// How long the keys of an instance's events are remembered, if gateway.yaml sets it.
+    private let dedupeMs: [String: UInt64]
+    /// Instances whose registrations leave a token to its other users.
+    private let sharing: Set<String>
+    /// What happens is kept for traces.
+    package let keepsHistory: Bool
+
+    package init(
+        _ plan: GatewayPlan, instances: InstanceSet,
+        reportKinds: [String: Set<DeviceChange.Kind>], devices: DeviceAccess
+    ) {
+        self.plan = plan
+        self.devices = devices
+        self.instances = instances
+        self.reportKinds = reportKinds
+        router = Router(routes: plan.routes)
+        keepsHistory = plan.config.gateway.history.bytesMax > 0
+        sharing = Set(plan.plugins.filter(\.facts.sharesTokens).map(\.name))
+        dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
+    }
+
+    /// Whether events of this name may come in: a reload may have removed the plugin.
+    func hasSource(_ name: String) -> Bool {
+        plan.config.plugins.contains { $0.name == name }
+            || plan.config.gateway.sources.contains(name)
+    }
+
+    /// Whether a device that the instance registers stays with its other users, too.
+    func sharesTokens(_ name: String) -> Bool { sharing.contains(name) }
+
+    /// How long an event's key is remembered, as set for its instance, by its plugin, or for the gateway.
+    package func dedupeMs(of event: Event) -> UInt64 {
+        if let own = dedupeMs[event.source] { return own }
+        guard event.dedupeWindowMs > 0 else { return plan.config.gateway.dedupeMs }
+        return min(event.dedupeWindowMs, GatewaySettings.dedupeMsMax)
+    }
+
+    /// Instances that get reports about an app's devices.
+    package var listeners: DeviceListeners { plan.config.deviceListeners }
+}
+
+/// The current generation. Each operation takes it once, at its start, and keeps it to the end.
+package final class Live: Sendable {
+    private let current: Mutex<Generation>
+
+    init(_ first: Generation) { current = Mutex(first) }
+
+    package var now: Generation { current.withLock { $0 } }
+
+    func replace(with next: Generation) { current.withLock { $0 = next } }
+}

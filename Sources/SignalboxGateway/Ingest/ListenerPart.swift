@@ -1,0 +1,24 @@
+package import SignalboxHTTP
+
+/// The part of the public paths that a listener serves, if the device registry has one of its own.
+package struct ListenerPart: HTTPServerHandler {
+    let service: IngestService
+    /// It serves the device registry, and nothing else; false: everything else.
+    let isDevices: Bool
+
+    package init(service: IngestService, isDevices: Bool) {
+        self.service = service
+        self.isDevices = isDevices
+    }
+
+    package func refusal(method: String, path: String) -> HTTPServerAnswer? {
+        guard DevicesService.serves(path) == isDevices else {
+            return Problem(404, "nothing is served under this path").answer
+        }
+        return service.refusal(method: method, path: path)
+    }
+
+    package func answer(
+        _ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void
+    ) { service.answer(request, done: done) }
+}

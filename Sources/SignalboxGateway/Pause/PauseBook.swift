@@ -1,0 +1,296 @@
+internal import Logging
+package import SignalboxCore
+package import SignalboxDispatch
+internal import SignalboxObservability
+internal import SignalboxThreads
+internal import Synchronization
+
+/// What operators have paused and cancelled: kept by the store, so that it outlives the process and holds for a whole fleet.
+package final class PauseBook: Sendable {
+    /// The instance under which the store keeps it; no plugin can have this name.
+    private static let instance = "#paused"
+    /// How often a gateway looks what others have paused, in milliseconds.
+    private static let lookMs: UInt64 = 1_000
+
+    private struct State {
+        var entries: [String: PauseEntry] = [:]
+        var cancelled: [String: CancelEntry] = [:]
+        var forgotten = ForgottenUsers()
+        /// Which forgotten users have been read.
+        var forgottenStamp: [UInt8]?
+        /// Changes that this gateway has begun: what was read before they ended is outdated.
+        var changes = 0
+    }
+
+    private let store: any GatewayStore
+    private let machinery: Machinery
+    private let state = Mutex(State())
+
+    package init(_ store: any GatewayStore, _ machinery: Machinery) {
+        self.store = store
+        self.machinery = machinery
+    }
+
+    /// In order of their kinds and names.
+    package var all: [PauseEntry] {
+        state.withLock { $0.entries.values.sorted { $0.key < $1.key } }
+    }
+
+    /// Orders to cancel, the oldest first.
+    package var cancelled: [CancelEntry] {
+        state.withLock {
+            $0.cancelled.values.sorted {
+                ($0.order.beforeUnixMs, $0.id) < ($1.order.beforeUnixMs, $1.id)
+            }
+        }
+    }
+
+    /// Users whose deliveries are ended instead of sent.
+    package var forgotten: ForgottenUsers { state.withLock { $0.forgotten } }
+
+    /// The pause of a lane's sender; nil: it is not paused. Reports about devices never are.
+    package func entry(of lane: LaneKey) -> PauseEntry? {
+        guard lane.kind == .push else { return nil }
+        return state.withLock { $0.entries[PauseEntry.key(.sender, lane.sender)] }
+    }
+
+    /// What of a lane is paused. Reports about devices are not: they tell plugins what has happened already.
+    package func order(for lane: LaneKey) -> LanePause {
+        guard lane.kind == .push else { return LanePause() }
+        return state.withLock { state in
+            guard
+                !state.entries.isEmpty || !state.cancelled.isEmpty || state.forgotten.count > 0
+            else { return LanePause() }
+            let cancelled = state.cancelled.values.filter {
+                $0.order.sender.map { $0 == lane.sender } ?? true
+            }
+            let routes = state.entries.values.filter { $0.kind == .route }
+            var pause = LanePause(
+                whole: state.entries[PauseEntry.key(.sender, lane.sender)]?.note,
+                routes: Dictionary(routes.map { ($0.name, $0.note) }) { $1 },
+                cancelled: cancelled.sorted { $0.id < $1.id }.map(\.order))
+            pause.forgotten = state.forgotten
+            return pause
+        }
+    }
+
+    // MARK: Changes
+
+    /// What a pause has changed.
+    package enum Change {
+        /// It was not paused.
+        case paused
+        /// It was paused already, and now has the new reason.
+        case reason
+        case none
+    }
+
+    /// Pauses something. What is paused already stays so since then; a new reason is taken, with who gave it.
+    package func pause(_ entry: PauseEntry) async throws(StoreFailure) -> Change {
+        guard let known = state.withLock({ $0.entries[entry.key] }) else {
+            try await set(entry.key, entry)
+            return .paused
+        }
+        guard !entry.note.reason.isEmpty, entry.note.reason != known.note.reason else {
+            return .none
+        }
+        var note = entry.note
+        note.sinceUnixMs = known.note.sinceUnixMs
+        try await set(entry.key, PauseEntry(kind: entry.kind, name: entry.name, note: note))
+        return .reason
+    }
+
+    /// Resumes something; false: it is not paused.
+    package func resume(
+        _ kind: PauseEntry.Kind, _ name: String, by note: PauseNote
+    ) async throws(StoreFailure) -> Bool {
+        let key = PauseEntry.key(kind, name)
+        guard state.withLock({ $0.entries[key] }) != nil else { return false }
+        try await set(key, nil, by: note)
+        return true
+    }
+
+    /// Adds an order to cancel; false: there are too many.
+    package func cancel(_ entry: CancelEntry) async throws(StoreFailure) -> Bool {
+        guard state.withLock({ $0.cancelled.count }) < CancelEntry.countMax else { return false }
+        try await store(entry.key, entry.json, forMs: CancelEntry.keptMs)
+        state.withLock { state in
+            state.cancelled[entry.key] = entry
+            state.changes += 1
+        }
+        note(entry)
+        return true
+    }
+
+    /// Ends what waits for a user from now on; false: there are too many such orders.
+    package func forget(_ user: UserKey) async throws(StoreFailure) -> Bool {
+        let now = machinery.clock()
+        let (seed, isRoom) = state.withLock { state in
+            state.forgotten.removeAll(beforeUnixMs: now - min(now, CancelEntry.keptMs))
+            return (state.forgotten.seed, state.forgotten.count < ForgottenEntry.countMax)
+        }
+        guard isRoom else { return false }
+        let entry = ForgottenEntry(user, seed: seed, beforeUnixMs: now + 1)
+        try await store(
+            entry.key, entry.json, in: ForgottenEntry.instance, forMs: CancelEntry.keptMs)
+        // Others read all entries when this has changed.
+        let stamp = "\(now) \(entry.key)"
+        try await store(ForgottenEntry.stampKey, .string(stamp), forMs: CancelEntry.keptMs)
+        state.withLock { state in
+            state.forgotten.add(entry.mark, beforeUnixMs: entry.beforeUnixMs)
+            state.changes += 1
+        }
+        return true
+    }
+
+    /// Removes orders to cancel that name a user; what waits for the user is ended anyway by now.
+    package func removeOrders(about user: String) async throws(StoreFailure) {
+        let keys = state.withLock { state in
+            state.cancelled.filter { $0.value.order.user == user }.map(\.key)
+        }
+        for key in keys {
+            try await store(key, nil)
+            state.withLock { state in
+                state.cancelled[key] = nil
+                state.changes += 1
+            }
+        }
+    }
+
+    private func store(
+        _ key: String, _ json: JSONValue?, in instance: String = instance, forMs: UInt64? = nil
+    ) async throws(StoreFailure) {
+        let result = await withCheckedContinuation { continuation in
+            store.set(
+                instance: instance, key: key, value: json.map { Array($0.text.utf8) },
+                forMs: forMs
+            ) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    private func set(
+        _ key: String, _ entry: PauseEntry?, by resumer: PauseNote? = nil
+    ) async throws(StoreFailure) {
+        try await store(key, entry?.json)
+        let before = state.withLock { state in
+            defer { state.entries[key] = entry }
+            state.changes += 1
+            return state.entries[key]
+        }
+        note(before, entry, by: resumer)
+    }
+
+    // MARK: The store
+
+    /// What is paused in a store that no gateway uses now.
+    package static func entries(in store: any KeyValueStore) async throws(StoreFailure)
+        -> [PauseEntry]
+    {
+        let found = try await values(instance, in: store)
+        return found.compactMap { PauseEntry(key: $0.key, $0.value) }.sorted { $0.key < $1.key }
+    }
+
+    /// Reads what is paused; nothing may be sent before.
+    package func load() async throws(StoreFailure) {
+        _ = try await read()
+    }
+
+    /// Looks what other gateways have paused, from now on. `onChange` hears of it.
+    func watch(_ onChange: @escaping @Sendable () -> Void) {
+        machinery.alarms.after(ms: Self.lookMs) { [weak self] in
+            guard let self else { return }
+            guard store.isShared else { return watch(onChange) }
+            Task {
+                // What cannot be read is read again a second later.
+                if (try? await self.read()) == true { onChange() }
+                self.watch(onChange)
+            }
+        }
+    }
+
+    /// Returns whether anything has changed.
+    private func read() async throws(StoreFailure) -> Bool {
+        let changes = state.withLock { $0.changes }
+        let found = try await Self.values(Self.instance, in: store)
+        let isNew = try await readForgotten(stamp: found[ForgottenEntry.stampKey])
+        let paused = found.compactMap { PauseEntry(key: $0.key, $0.value) }
+        let now = Dictionary(paused.map { ($0.key, $0) }) { $1 }
+        let orders = found.compactMap { CancelEntry(key: $0.key, $0.value) }
+        let cancelled = Dictionary(orders.map { ($0.key, $0) }) { $1 }
+        let before = state.withLock { state -> State? in
+            guard state.changes == changes else { return nil }
+            defer { (state.entries, state.cancelled) = (now, cancelled) }
+            return state
+        }
+        guard let before, before.entries != now || before.cancelled != cancelled else {
+            return isNew
+        }
+        for key in Set(before.entries.keys).union(now.keys).sorted() {
+            note(before.entries[key], now[key])
+        }
+        for (key, entry) in cancelled where before.cancelled[key] == nil { note(entry) }
+        return true
+    }
+
+    /// Reads whom other gateways have forgotten; whether there is anybody new.
+    private func readForgotten(stamp: [UInt8]?) async throws(StoreFailure) -> Bool {
+        guard let stamp, stamp != state.withLock({ $0.forgottenStamp }) else { return false }
+        let found = try await Self.values(ForgottenEntry.instance, in: store)
+        return state.withLock { state in
+            let before = state.forgotten
+            for entry in found.compactMap({ ForgottenEntry(key: $0.key, $0.value) }) {
+                state.forgotten.add(entry.mark, beforeUnixMs: entry.beforeUnixMs)
+            }
+            let now = machinery.clock()
+            state.forgotten.removeAll(beforeUnixMs: now - min(now, CancelEntry.keptMs))
+            state.forgottenStamp = stamp
+            return state.forgotten != before
+        }
+    }
+
+    private static func values(
+        _ instance: String, in store: any KeyValueStore
+    ) async throws(StoreFailure) -> [String: [UInt8]] {
+        let result = await withCheckedContinuation { continuation in
+            store.values(instance: instance) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    private func note(_ entry: CancelEntry) {
+        var fields: Logger.Metadata = ["by": "\(entry.by)"]
+        if let sender = entry.order.sender { fields["plugin.instance"] = "\(sender)" }
+        if let route = entry.order.route { fields["route.name"] = "\(route)" }
+        if let event = entry.order.eventID { fields["event.id"] = "\(event)" }
+        machinery.logger.notice("cancelled, what waits is not sent", metadata: fields)
+    }
+
+    /// `resumer`: nil if another gateway was asked, whose log says it.
+    private func note(_ before: PauseEntry?, _ after: PauseEntry?, by resumer: PauseNote? = nil) {
+        guard before != after, let entry = after ?? before else { return }
+        machinery.metrics.paused.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)
+        var fields: Logger.Metadata = [entry.kind.field: "\(entry.name)"]
+        if after != nil {
+            fields["by"] = "\(entry.note.by)"
+            fields["address"] = "\(entry.note.address)"
+            fields["reason"] = "\(entry.note.reason)"
+            machinery.logger.notice("paused, its deliveries wait", metadata: fields)
+        } else {
+            let now = machinery.clock()
+            fields["paused_ms"] = "\(now - min(now, entry.note.sinceUnixMs))"
+            if let resumer {
+                fields["by"] = "\(resumer.by)"
+                fields["address"] = "\(resumer.address)"
+            }
+            machinery.logger.notice("resumed", metadata: fields)
+        }
+    }
+}
+
+extension LaneTable {
+    /// Tells all lanes what is paused.
+    package func applyPauses(_ pauses: PauseBook) {
+        for lane in all { lane.pause(pauses.order(for: lane.key)) }
+    }
+}

@@ -1,0 +1,278 @@
+internal import Logging
+package import SignalboxConfig
+package import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxObservability
+package import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// The services of the gateway for one instance of a plugin.
+package final class GatewayServices: HostServices {
+    /// What plugins reach only in a gateway that runs.
+    package struct Running {
+        let store: any GatewayStore
+        let live: Live
+        let pipeline: EventPipeline
+    }
+
+    private let machinery: Machinery
+    private let running: Running?
+    private let plugin: CheckedPlugin
+    private let keys = KeyRing()
+    /// As the configuration was read: a demo has other files under the same names.
+    private let environment: ConfigEnvironment
+
+    /// `running` is nil where a configuration is only checked.
+    package init(
+        _ machinery: Machinery, _ environment: ConfigEnvironment, for plugin: CheckedPlugin,
+        running: Running? = nil
+    ) {
+        self.environment = environment
+        self.machinery = machinery
+        self.plugin = plugin
+        self.running = running
+    }
+
+    private var logger: Logger { machinery.logger }
+    private var metrics: GatewayMetrics { machinery.metrics }
+
+    package var hasSystemClock: Bool { machinery.hasSystemClock }
+    package var nowUnixMs: UInt64 { machinery.clock() }
+
+    package func isLogged(_ level: PluginLogLevel) -> Bool { logger.logLevel <= Self.level(level) }
+
+    package func log(instance: String, level: PluginLogLevel, message: String, fields: [Attribute])
+    {
+        var metadata: Logger.Metadata = [:]
+        for field in fields { metadata[Self.key(of: field)] = "\(field.value)" }
+        metadata["plugin.instance"] = "\(instance)"
+        logger.log(level: Self.level(level), "\(message)", metadata: metadata)
+    }
+
+    /// Whose line it is, and when it was written, is not a plugin's to say.
+    private static func key(of field: Attribute) -> String {
+        switch field.key {
+        case "plugin.instance", "gateway.name", "time", "level", "logger", "message":
+            "plugin.said.\(field.key)"
+        default: field.key
+        }
+    }
+
+    package func metric(
+        instance: String, name: String, labels: [Attribute], isGauge: Bool
+    ) -> (any PluginMetric)? {
+        let all = [("instance", instance)] + labels.map { ($0.key, $0.value) }
+        let full = "signalbox_plugin_\(name)"
+        return metrics.plugins.metric(full, all, isGauge: isGauge).map { ServiceMetric(metric: $0) }
+    }
+
+    package func sign(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
+    ) throws(PluginFault) -> [UInt8] { try keys.sign(algorithm, key: key, data: data) }
+
+    package func verify(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
+    ) throws(PluginFault) -> Bool {
+        try keys.verify(algorithm, key: key, data: data, signature: signature)
+    }
+
+    package func publicKey(_ form: PublicKeyForm, key: [UInt8]) throws(PluginFault) -> [UInt8] {
+        try keys.publicKey(form, key: key)
+    }
+
+    package func call(
+        _ call: PluginHTTPCall,
+        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        guard running != nil else {
+            throw PluginFault(.again, "nothing is sent, the configuration is only checked")
+        }
+        var made = RESTCall(
+            method: call.method, url: call.url, headers: call.headers, body: call.body)
+        made.caFile = call.caFile.isEmpty ? nil : call.caFile
+        if call.timeoutMs > 0 { made.timeoutMs = call.timeoutMs }
+        made.redirectsMax = call.redirectsMax
+        made.refusesPrivateAddresses = call.refusesPrivateAddresses
+        made.owner = plugin.name
+        made.proxies = plugin.proxies
+        do throws(RESTFault) {
+            try machinery.rest.submit(made) { result in
+                done(
+                    result.map {
+                        PluginHTTPAnswer(status: $0.status, headers: $0.headers, body: $0.body)
+                    }.mapError(Self.fault))
+            }
+        } catch {
+            throw Self.fault(error)
+        }
+    }
+
+    private func openStore() throws(PluginFault) -> any GatewayStore {
+        guard let running else {
+            throw PluginFault(.again, "the store is not open, the configuration is only checked")
+        }
+        return running.store
+    }
+
+    package func value(
+        instance: String, key: String,
+        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try openStore().value(instance: instance, key: key) { result in
+            done(result.mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    package func set(
+        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        try openStore().set(
+            instance: instance, key: key, value: value,
+            // A process of its own may name any time.
+            forMs: expiresUnixMs.map { min($0 - min($0, nowUnixMs), KVService.lifeMsMax) }
+        ) { result in
+            switch result {
+            case .success: done(nil)
+            case .failure(let fault): done(PluginFault(.unreachable, fault.message))
+            }
+        }
+    }
+
+    package func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try openStore().keys(instance: instance, prefix: prefix, after: after, limit: limit) {
+            done($0.mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    package func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try openStore().edit(instance: instance, key: key, edit) {
+            done($0.mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    package func devices(
+        app: String, user: String,
+        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let key = UserKey(app: app, user: user)
+        try openStore().devices(of: [key]) { found in
+            done(
+                found.map { ($0[key] ?? []).map(\.deviceWithPresence) }
+                    .mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    package func device(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        // Who asks has it from a phone, which may have a name that is somebody's address elsewhere.
+        let tokens = running?.live.now.devices.tokens
+        try openStore().find(app: app, token: token) { result in
+            done(
+                result.map { found in
+                    let device = found.first { tokens?.isAddress($0.device) == false }
+                    return (device ?? found.first)?.deviceWithPresence
+                }
+                .mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    package func change(
+        instance: String, _ change: DeviceChange,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        // Before the first generation nobody could be told of a change.
+        guard let running, !running.live.now.instances.instances.isEmpty else {
+            throw PluginFault(.again, "the gateway is not up yet")
+        }
+        let now = nowUnixMs
+        machinery.workers.submitBounded {
+            running.pipeline.accept([], changes: [change], from: instance, receivedUnixMs: now) {
+                answer, _ in
+                switch answer {
+                case .committed: done(nil)
+                case .full, .diskFull, .unavailable: done(PluginFault(.again, answer.words))
+                case .tooLarge(let words): done(PluginFault(.tooLarge, words))
+                case .unprocessable(let words): done(PluginFault(.invalid, words))
+                case .failed(let words): done(PluginFault(.unreachable, words))
+                }
+            }
+        }
+    }
+
+    package func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
+        TimeZones.offset(zone: zone, unixMs: unixMs)
+    }
+
+    package func certificate(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> PluginCertificate {
+        try KeyRing.certificate(bytes, password: password)
+    }
+
+    package func identity(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
+        try KeyRing.identity(bytes, password: password)
+    }
+
+    package func onWorker(_ work: @escaping @Sendable () -> Void) {
+        machinery.workers.submitBounded(work)
+    }
+
+    package func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
+        let workers = machinery.workers
+        machinery.alarms.after(ms: ms) { workers.submitBounded(work) }
+    }
+
+    package func readFile(_ path: String) -> [UInt8]? { try? environment.readFile(path).get() }
+
+    package func shortened(instance: String, field: String) {
+        metrics.shortened[instance, field].add()
+    }
+
+    package func misbehaved(instance: String, _ what: String) {
+        metrics.pluginFaults[instance].add()
+        logger.error(
+            "plugin violated the contract",
+            metadata: ["plugin.instance": "\(instance)", "error": "\(what)"])
+    }
+
+    private static func fault(_ fault: RESTFault) -> PluginFault {
+        let kind: PluginFault.Kind =
+            switch fault.kind {
+            case .invalid: .invalid
+            case .unreachable, .privateAddress: .unreachable
+            case .timeout: .timeout
+            case .lost: .lost
+            case .tooLarge: .tooLarge
+            case .full: .again
+            case .stopping: .stopping
+            }
+        return PluginFault(kind, fault.message)
+    }
+
+    private static func level(_ level: PluginLogLevel) -> Logger.Level {
+        switch level {
+        case .trace: .trace
+        case .debug: .debug
+        case .info: .info
+        case .warn: .warning
+        case .error: .error
+        }
+    }
+}
+
+private struct ServiceMetric: PluginMetric {
+    let metric: Metric
+    func add(_ delta: Int64) { metric.add(delta) }
+    func set(_ value: Int64) { metric.set(value) }
+}

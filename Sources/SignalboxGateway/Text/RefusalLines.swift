@@ -1,0 +1,42 @@
+internal import Logging
+internal import SignalboxDispatch
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// Log lines of refused requests: strangers may send as many as they like.
+package final class RefusalLines: Sendable {
+    /// Both come from closed lists.
+    private struct Key: Hashable {
+        let instance: String
+        let reason: PluginFault.Kind
+    }
+
+    private struct Detail {
+        let error: String
+        let client: String
+    }
+
+    private let lines: CountedLines<Key, Detail>
+
+    init(_ logger: Logger, _ alarms: AlarmClock) {
+        lines = CountedLines(alarms) { line in
+            logger.warning(
+                "request refused",
+                metadata: [
+                    "plugin.instance": "\(line.key.instance)", "reason": "\(line.key.reason)",
+                    "error": "\(line.detail.error)", "client": "\(line.detail.client)",
+                    "count": "\(line.count)",
+                ])
+        }
+    }
+
+    /// An instance has refused a request of a client.
+    func note(_ fault: PluginFault, by instance: String, client: String) {
+        lines.note(
+            Key(instance: instance, reason: fault.kind),
+            Detail(error: fault.message, client: client))
+    }
+
+    /// Writes what was counted since.
+    package func flush() { lines.flush() }
+}

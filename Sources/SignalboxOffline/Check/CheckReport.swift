@@ -1,0 +1,89 @@
+internal import SignalboxConfig
+public import SignalboxCore
+package import SignalboxGateway
+internal import SignalboxJSON
+
+/// What a check found: everything at once, in the file's order.
+public struct CheckReport: Sendable {
+    /// The configuration's path as given.
+    public let file: String
+    /// A gateway cannot start, or reload, with these.
+    public let faults: [Diagnostic]
+    /// A gateway runs with these, but probably not as meant.
+    public let warnings: [Diagnostic]
+    /// Which proxies connections go through, without passwords; none: everything is direct.
+    public let proxies: [String]
+
+    /// Checks a configuration with its plugins without running anything.
+    package static func make(_ options: GatewayOptions) async -> CheckReport {
+        var options = options
+        options.isCheck = true
+        let (plan, faults) = GatewayPlan.examine(options)
+        let rehearsal = await Rehearsal.run(plan, options)
+        return CheckReport(
+            file: options.configPath, faults: (faults + rehearsal.faults).inOrder,
+            warnings: (plan.warnings + rehearsal.warnings).inOrder, proxies: plan.proxies(options))
+    }
+
+    /// Whether the faults may pass without a change: the database is away, for example.
+    public var isTemporary: Bool {
+        !faults.isEmpty && ConfigurationError(diagnostics: faults).isTemporary
+    }
+
+    /// One JSON object: `{"file":..., "faults":[{"code","message","file","line","column"}], "warnings":[...]}`, and `proxies`
+    /// if there are any.
+    public var json: String {
+        JSONValue.object(
+            [
+                .init("file", .string(file)), .init("faults", .array(faults.map(\.json))),
+                .init("warnings", .array(warnings.map(\.json))),
+            ] + (proxies.isEmpty ? [] : [.init("proxies", .array(proxies.map { .string($0) }))])
+        ).text
+    }
+
+    /// SARIF 2.1.0, which code hosts and editors show beside the lines.
+    public var sarif: String {
+        let results =
+            faults.map { Self.result($0, "error") } + warnings.map { Self.result($0, "warning") }
+        let codes = Set((faults + warnings).map(\.code)).sorted()
+        let driver = JSONValue.object([
+            .init("name", .string("signalbox")), .init("version", .string(Release.version)),
+            .init("rules", .array(codes.map { .object([.init("id", .string($0))]) })),
+        ])
+        return JSONValue.object([
+            .init("$schema", .string("https://json.schemastore.org/sarif-2.1.0.json")),
+            .init("version", .string("2.1.0")),
+            .init(
+                "runs",
+                .array([
+                    .object([
+                        .init("tool", .object([.init("driver", driver)])),
+                        .init("results", .array(results)),
+                    ])
+                ])),
+        ]).text
+    }
+
+    private static func result(_ one: Diagnostic, _ level: String) -> JSONValue {
+        let region = JSONValue.object([
+            .init("startLine", .integer(Int64(one.position.line))),
+            .init("startColumn", .integer(Int64(one.position.column))),
+        ])
+        let artifact = JSONValue.object([.init("uri", .string(one.position.file))])
+        return .object([
+            .init("ruleId", .string(one.code)), .init("level", .string(level)),
+            .init("message", .object([.init("text", .string(one.message))])),
+            .init(
+                "locations",
+                .array([
+                    .object([
+                        .init(
+                            "physicalLocation",
+                            .object([
+                                .init("artifactLocation", artifact), .init("region", region),
+                            ]))
+                    ])
+                ])),
+        ])
+    }
+}

@@ -1,0 +1,209 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxGateway
+internal import SignalboxHTTP
+internal import SignalboxJSON
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// Takes an event over all routes, down to the requests to providers.
+struct TrialRoutes: Sendable {
+    /// A plugin that has no credential by then never gets one.
+    private static let credentialMs: UInt64 = 5_000
+
+    let plan: GatewayPlan
+    let plugins: [CheckedPlugin]
+    let instances: InstanceSet
+    let services: OfflineServices
+    /// How often a credential had a new value.
+    let credentials: Gate<Int>
+    let nowUnixMs: UInt64
+
+    func follow(_ event: Event, invented: Set<String>) async -> TrialReport.OneEvent {
+        let router = Router(routes: plan.routes)
+        var routed = RoutedEvent(event, router: router, receivedUnixMs: nowUnixMs)
+        var routes = plan.routes.map { route in
+            TrialReport.OnRoute(
+                name: route.name, whyNot: Self.whyNot(route, routed.fields),
+                builder: route.builder)
+        }
+        // The same ids in every run, so that outputs can be compared.
+        var ids = DeliveryIDs(
+            last: event.id << 32, stableIDs: StableIDs(seed: (event.id, event.id)))
+        func note(_ skips: [FanOut.Skip], _ index: Int) {
+            routes[index].skips += skips.map { (event.recipients[$0.recipient].device, $0.reason) }
+        }
+        while let asked = routed.next(onSkips: { note($1, $0) }) {
+            let route = plan.routes[asked.route]
+            let (passed, drops) = await SystemThread.value { filtered(asked, route) }
+            routes[asked.route].skips += drops
+            let questions: [RoutedEvent.Question]
+            switch passed {
+            case .success(let rest): questions = rest
+            case .failure(let end):
+                let who = "filter \(end.filter)"
+                routes[asked.route].fault = "\(who): \(end.fault.message)"
+                routed.failed(who, end.fault.message, for: asked)
+                continue
+            }
+            for question in questions {
+                let built = await SystemThread.value { build(question, route) }
+                switch built {
+                case .failure(let fault):
+                    let who = "builder \(route.builder)"
+                    routes[question.route].fault = "\(who): \(fault.message)"
+                    routed.failed(who, fault.message, for: question)
+                case .success(let built):
+                    routes[question.route].skips += built.skips.map {
+                        (question.recipients[$0.recipient].device, $0.reason)
+                    }
+                    note(routed.built(built.contents, for: question, ids: &ids), question.route)
+                }
+            }
+        }
+        let item = routed.item(dedupeMs: dedupeMs(of: event))
+        // Counters begin at 0 here.
+        let badges = item.badgeNumbers(item.badges.map { $0.number ?? 1 })
+        for delivery in item.deliveries {
+            guard let index = routes.firstIndex(where: { $0.name == delivery.route }) else {
+                continue
+            }
+            var push = await push(delivery.with(badges: badges), invented: invented)
+            push.notBeforeUnixMs = item.waitsMs[delivery.id].map { nowUnixMs + $0 }
+            push.expire(delivery.deadlineUnixMs, nowUnixMs: nowUnixMs)
+            routes[index].pushes.append(push)
+        }
+        return TrialReport.OneEvent(
+            event: event, dedupeMs: item.dedupeMs ?? 0, routes: routes)
+    }
+
+    private static func whyNot(_ route: Route, _ fields: EventFields) -> [String] {
+        guard route.sources.contains(fields.event.source) else {
+            let names = route.sources.joined(separator: ", ")
+            return ["source is \"\(fields.event.source)\", the route takes events from \(names)"]
+        }
+        return route.condition.whyNot(fields).map(\.text)
+    }
+
+    private func dedupeMs(of event: Event) -> UInt64 {
+        let settings = plan.config.plugins.first { $0.name == event.source }
+        if let own = settings?.dedupeMs { return own }
+        return event.dedupeWindowMs > 0 ? event.dedupeWindowMs : plan.config.gateway.dedupeMs
+    }
+
+    private func filtered(
+        _ asked: RoutedEvent.Question, _ route: Route
+    ) -> (Result<[RoutedEvent.Question], RouteFilters.Fault>, drops: [(Device, String)]) {
+        let filters = RouteFilters(nowUnixMs: nowUnixMs) { name, _ in instances.filters[name] }
+        var drops: [(Device, String)] = []
+        let passed = filters.pass(asked, route) { skips, question in
+            drops += skips.map { (question.recipients[$0.recipient].device, $0.reason) }
+        }
+        return (passed, drops)
+    }
+
+    private func build(
+        _ question: RoutedEvent.Question, _ route: Route
+    ) -> Result<BuildResult, PluginFault> {
+        guard let builder = instances.builders[route.builder] else {
+            return .failure(PluginFault(.unsupported, "the instance has no build role"))
+        }
+        return builder.build(
+            question.fields.event, recipients: question.recipients, route: route.name,
+            options: route.builderOptions)
+    }
+
+    // MARK: Requests
+
+    /// A delivery as its sender renders it.
+    func push(_ delivery: Delivery, invented: Set<String>) async -> TrialReport.Push {
+        var push = TrialReport.Push(
+            sender: delivery.sender, device: delivery.device,
+            isInvented: invented.contains(delivery.device.token),
+            notification: delivery.content.notification, badge: delivery.badge)
+        await render(delivery, into: &push)
+        return push
+    }
+
+    private func render(_ delivery: Delivery, into push: inout TrialReport.Push) async {
+        guard let sender = instances.senders[delivery.sender] else {
+            push.fault = "the instance does not send"
+            return
+        }
+        guard let role = sender.http else {
+            push.hasOwnTransport = sender.own != nil
+            return
+        }
+        let app = delivery.device.app
+        let origin: String
+        do throws(PluginFault) {
+            let given = try await role.endpoint(app: app).origin
+            let isDefault = given.hasPrefix("https://") && given.hasSuffix(":443")
+            origin = isDefault ? String(given.dropLast(":443".count)) : given
+        } catch {
+            push.fault = error.message
+            return
+        }
+        let (prepared, shortened) = await SystemThread.value { prepare(delivery, role) }
+        switch prepared {
+        case .again:
+            push.fault =
+                "\(delivery.sender) has no credential; give the answer of its token endpoint"
+        case .failed(let fault): push.fault = fault.message
+        case .ready(let batch, let settled):
+            if let outcome = settled.first(where: { $0.kind != .delivered }) {
+                let detail = outcome.detail.isEmpty ? "" : ": \(outcome.detail)"
+                push.fault = "\(outcome.reason)\(detail)"
+            }
+            push.requests = batch.requests.map { request in
+                shown(request, of: batch, origin: origin, delivery, shortened)
+            }
+        }
+    }
+
+    /// Prepares one delivery; waits for a credential if need be.
+    private func prepare(
+        _ delivery: Delivery, _ role: any Translating
+    ) -> (PrepareResult, shortened: [String]) {
+        _ = services.takeShortened()
+        let end = SystemClock.monotonicNs + Self.credentialMs * 1_000_000
+        while true {
+            let seen: Int = credentials.update { $0 }
+            let prepared = role.prepare(app: delivery.device.app, deliveries: [delivery])
+            guard case .again = prepared, SystemClock.monotonicNs < end else {
+                return (prepared, services.takeShortened())
+            }
+            let _: Bool = credentials.wait(until: { count in
+                let isOver = count != seen || SystemClock.monotonicNs >= end
+                return isOver ? (true, nil) : (nil, end)
+            })
+        }
+    }
+
+    private func shown(
+        _ request: RequestBatch.Request, of batch: RequestBatch, origin: String,
+        _ delivery: Delivery, _ shortened: [String]
+    ) -> TrialReport.Request {
+        let mask = TrialMask(token: delivery.device.token, plugins: plugins)
+        let range = Int(request.headers.lowerBound)..<Int(request.headers.upperBound)
+        let headers = batch.headers[range].map { field in
+            Attribute(batch.text(field.name), batch.text(field.value))
+        }
+        let body = Array(batch[request.body])
+        let json = try? JSONValue.parse(body)
+        let limits = plugins.first { $0.name == delivery.sender }?.facts.payloadLimits ?? []
+        let limit = limits.first {
+            $0.applies(platform: delivery.device.platform, headers: headers)
+        }
+        return TrialReport.Request(
+            method: batch.text(request.method),
+            url: mask.text(
+                (request.origin.count > 0 ? batch.text(request.origin) : origin)
+                    + batch.text(request.path)),
+            headers: headers.map(mask.header),
+            body: mask.json(json ?? .string(String(decoding: body, as: UTF8.self))),
+            bytes: limit?.size(of: body, json: json) ?? body.count, bytesMax: limit?.bytesMax,
+            shortened: shortened)
+    }
+}

@@ -1,0 +1,214 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxGateway
+internal import SignalboxHTTP
+internal import SignalboxJSON
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// One trial under way: its instances, and the report so far.
+struct TrialRun {
+    let plan: GatewayPlan
+    let plugins: [CheckedPlugin]
+    let instances: InstanceSet
+    let services: OfflineServices
+    /// How often a credential had a new value.
+    private let credentials = Gate(0)
+    let nowUnixMs: UInt64
+    let registry: (any DeviceRegistry)?
+    /// Users without a device get made-up ones.
+    let inventsDevices: Bool
+    /// Plugins' log lines of this level and above are shown.
+    let notesFrom: PluginLogLevel
+    private(set) var report = TrialReport()
+
+    init(
+        plan: GatewayPlan, plugins: [CheckedPlugin], instances: InstanceSet,
+        services: OfflineServices, nowUnixMs: UInt64, registry: (any DeviceRegistry)?,
+        inventsDevices: Bool, notesFrom: PluginLogLevel
+    ) {
+        self.notesFrom = notesFrom
+        self.plan = plan
+        self.plugins = plugins
+        self.instances = instances
+        self.services = services
+        self.nowUnixMs = nowUnixMs
+        self.registry = registry
+        self.inventsDevices = inventsDevices
+        for instance in instances.instances {
+            instance.whenCredentialReady { [credentials] in credentials.updateAll { $0 += 1 } }
+            instance.fetchCredentials()
+        }
+    }
+
+    /// What takes events over all routes.
+    var routes: TrialRoutes {
+        TrialRoutes(
+            plan: plan, plugins: plugins, instances: instances, services: services,
+            credentials: credentials, nowUnixMs: nowUnixMs)
+    }
+
+    mutating func take(_ given: RouteTest.Given) async throws {
+        var events: [Event] = []
+        switch given {
+        case .webhook(let webhook): events = try await take(webhook)
+        case .event(let source, let json): events = try take(json, from: source)
+        }
+        for (index, event) in events.enumerated() {
+            var event = event
+            event.id = UInt64(index + 1)
+            let (resolved, invented) = try await resolve(event)
+            var one = await routes.follow(resolved, invented: invented)
+            one.recipientCount = event.recipients.count
+            report.events.append(one)
+        }
+        report.calls = services.calls
+        report.notes =
+            services.takeLines().filter { $0.level >= notesFrom }.map {
+                "\($0.instance): \($0.text)"
+            }
+            + services.misdeeds
+    }
+
+    // MARK: What comes in
+
+    private func take(_ json: JSONValue, from source: String) throws -> [Event] {
+        let known = plan.config.gateway.sources + plugins.filter(\.isAnySource).map(\.name)
+        guard known.contains(source) else {
+            throw TrialFault(
+                message: source.isEmpty
+                    ? "say which source the event is from; known: \(known.joined(separator: ", "))"
+                    : "unknown source \"\(source)\"\(Suggestion.hint(for: source, among: known))")
+        }
+        return try read(json, of: source).map { event in
+            var event = event
+            event.source = source
+            if event.timeUnixMs == 0 { event.timeUnixMs = nowUnixMs }
+            event.parsed = JSONText(parsing: event.data).parsed
+            if event.recipients.isEmpty, inventsDevices {
+                event.recipients = [Recipient(device: Device(user: "somebody"))]
+            }
+            return event
+        }
+    }
+
+    private func read(_ json: JSONValue, of source: String) throws -> [Event] {
+        do throws(SubmitError) {
+            return try EventJSON.read(json)
+        } catch {
+            guard plugins.contains(where: { $0.name == source && $0.isSource }) else { throw error }
+            throw TrialFault(
+                message: "\(error); give the event that \"\(source)\" makes of a message, "
+                    + "with type, recipients and the rest: its decoding is not tried here")
+        }
+    }
+
+    private mutating func take(_ webhook: RouteTest.Webhook) async throws -> [Event] {
+        let (request, role) = try request(webhook)
+        let result = await withCheckedContinuation { continuation in
+            services.onWorker { role.handle(request) { continuation.resume(returning: $0) } }
+        }
+        var shown = TrialReport.Webhook(
+            instance: role.instanceName, path: request.path, status: result.httpAnswer.status)
+        shown.fault = result.fault?.message
+        shown.rejects = result.rejects.map { ($0.reason, $0.detail) }
+        shown.changes = result.changes.map { ("\($0.kind)", $0.device.user) }
+        report.webhook = shown
+        return result.fault == nil ? result.events : []
+    }
+
+    private func request(
+        _ webhook: RouteTest.Webhook
+    ) throws(TrialFault) -> (IngestRequest, any Ingesting) {
+        let owned = instances.ingesters.filter { role in
+            webhook.plugin.isEmpty || role.instanceName == webhook.plugin
+        }
+        guard let first = owned.first(where: { !$0.paths.isEmpty })?.paths.first else {
+            throw TrialFault(
+                message: webhook.plugin.isEmpty
+                    ? "no plugin takes webhooks" : "\"\(webhook.plugin)\" takes no webhooks")
+        }
+        let path = webhook.path ?? Self.filled(first.pattern)
+        guard !webhook.plugin.isEmpty || webhook.path != nil else {
+            throw TrialFault(message: "say which instance gets it, or under which path it comes")
+        }
+        let method =
+            webhook.method
+            ?? (first.methods.contains("POST") ? "POST" : first.methods.first ?? "POST")
+        switch instances.paths.find(method: method, path: path) {
+        case .none:
+            // Not the paths that there are: a part of one may be its secret.
+            throw TrialFault(
+                message: "nothing is served under \(path); name the instance (plugin), or see the "
+                    + "paths in gateway.yaml")
+        case .wrongMethod(let allowed):
+            throw TrialFault(message: "\(path) takes \(allowed.joined(separator: ", "))")
+        case .match(let match):
+            var request = IngestRequest(
+                method: method, path: path, pattern: match.pattern,
+                body: webhook.body.map { Array(($0.string ?? $0.text).utf8) } ?? [],
+                receivedUnixMs: nowUnixMs)
+            request.query = webhook.query
+            request.params = match.params
+            request.headers = webhook.headers
+            if !request.headers.contains(where: { $0.key == "content-type" }) {
+                request.headers.append(Attribute("content-type", "application/json"))
+            }
+            return (request, match.owner)
+        }
+    }
+
+    /// A path for a pattern: `/orgs/{org}` becomes `/orgs/org`.
+    private static func filled(_ pattern: String) -> String {
+        String(pattern.filter { $0 != "{" && $0 != "}" })
+    }
+
+    // MARK: Devices
+
+    /// The event for devices, and the made-up ones among them.
+    private func resolve(_ event: Event) async throws -> (Event, invented: Set<String>) {
+        var event = event
+        event.mendRecipients()
+        let named = UserDevices.named(in: [event], [])
+        var known: [UserKey: [RegisteredDevice]] = [:]
+        for key in named {
+            known[key] = services.devices { device in
+                device.user == key.user && (key.app.isEmpty || device.app == key.app)
+            }.map { device in
+                let isOnline = device.attributes.contains(Attribute("online", "true"))
+                return RegisteredDevice(device: device, isOnline: isOnline)
+            }
+        }
+        let missing = named.filter { known[$0]?.isEmpty ?? true }
+        if let registry, !missing.isEmpty {
+            let found = await withCheckedContinuation { continuation in
+                registry.devices(of: Array(missing)) { continuation.resume(returning: $0) }
+            }
+            for (key, devices) in try found.get() { known[key] = devices }
+        }
+        var invented: Set<String> = []
+        if inventsDevices {
+            for key in named where known[key]?.isEmpty ?? true {
+                known[key] = platforms(for: event.source).map { platform in
+                    let device = Self.inventedDevice(platform, key, number: invented.count + 1)
+                    invented.insert(device.token)
+                    return RegisteredDevice(device: device)
+                }
+            }
+        }
+        return (UserDevices(known).resolved(event), invented)
+    }
+
+    /// Platforms that routes of a source send to.
+    private func platforms(for source: String) -> [String] {
+        let routes = plan.routes.filter { $0.sources.contains(source) }
+        return Set(routes.flatMap(\.senders.keys)).sorted()
+    }
+
+    private static func inventedDevice(_ platform: String, _ user: UserKey, number: Int) -> Device {
+        let digits = String(number, radix: 16)
+        let token = String(repeating: "0", count: 64 - digits.count) + digits
+        return Device(app: user.app, platform: platform, token: token, user: user.user)
+    }
+}
