@@ -63,7 +63,7 @@ import Testing
         #expect(flags.text.contains("-lsignalbox"))
         let version = try await Tool.run(
             ["pkg-config", "--modversion", "signalbox"], environment: try await environment())
-        #expect(version.text == "0.1.0\n")
+        #expect(version.text == "1.0.0\n")
     }
 
     @Test func `a host in C, with a plugin that is linked in`() async throws {
