@@ -46,9 +46,9 @@ import Testing
         #expect(readme.contains("make test"))
     }
 
-    @Test func `the README's plugin is the one that is built`() throws {
-        let readme = try Repository.text("README.md")
-        let fence = try #require(readme.firstMatch(of: #/```c\n([\s\S]+?)```/#))
+    @Test func `the plugin that the walk shows is the one that is built`() throws {
+        let page = try Repository.text("docs/writing-a-plugin.md")
+        let fence = try #require(page.firstMatch(of: #/```c\n([\s\S]+?)```/#))
         #expect(try Repository.text("Plugins/HelloC/hello.c").contains(fence.output.1))
     }
 
