@@ -99,7 +99,7 @@ extension ConfigSection {
         "tests",
         [
             .init("name", "what the example shows", "required", .text),
-            .init("given", "what comes in", "required", .section(given)),
+            .init("given", "the input", "required", .section(given)),
             .init(
                 "devices",
                 "the registry's devices: maps of `user`, `platform`, `token`, `app`, `locale`, `attributes`",
