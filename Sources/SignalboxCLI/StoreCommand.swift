@@ -5,7 +5,7 @@ import Signalbox
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
-        abstract: "Looks at a store, brings its tables up to date, copies it to another.",
+        abstract: "Looks at a store, makes its tables, copies it to another.",
         discussion: """
             STORE is a data folder (./data), the address of a database (postgres://USER@HOST/DATABASE), or a \
             gateway.yaml that names either. Keep passwords out of the command line: a gateway.yaml takes \
@@ -37,10 +37,10 @@ struct StoreCommand: AsyncParsableCommand {
     struct Migrate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "migrate",
-            abstract: "Makes the tables of a store, or brings them up to date.",
+            abstract: "Makes the tables of a store.",
             discussion: """
                 Gateways do this themselves when they start. Run it first if their database user may not \
-                create tables. Gateways on PostgreSQL may run meanwhile, unless it says otherwise.
+                create tables.
                 """)
 
         @Argument(help: "A data folder, a database's address, or a gateway.yaml.")

@@ -3,19 +3,6 @@ internal import SignalboxCore
 
 /// The badge counters: a row per user with devices. A trigger removes it with the user's last device.
 enum BadgeTables {
-    static let schema = """
-        CREATE TABLE badge (
-          app TEXT NOT NULL, user TEXT NOT NULL, number INTEGER NOT NULL,
-          PRIMARY KEY (app, user)) WITHOUT ROWID;
-        \(trigger)
-        """
-
-    static let trigger = """
-        CREATE TRIGGER badge_end AFTER DELETE ON device
-          WHEN NOT EXISTS (SELECT 1 FROM device WHERE user = OLD.user AND app = OLD.app)
-          BEGIN DELETE FROM badge WHERE app = OLD.app AND user = OLD.user; END;
-        """
-
     /// Applies an item's badge steps to its deliveries. Returns the number after each step.
     static func perform(
         on item: inout StoreEntry.Item, _ hot: HotStatements, _ db: Database

@@ -81,7 +81,7 @@ enum DeadTables {
             source: text("source"), type: text("type"), subject: text("subject"),
             receivedUnixMs: number("received"), stableID: text("stable"),
             notification: RowCodec.notification(row.value("note")) ?? PushNotification(),
-            device: RowCodec.device(row.value("device"), app: text("app"))
+            device: RowCodec.device(row.value("device"))
                 ?? Device(app: text("app")),
             attempts: try attempts(id, db))
     }
@@ -110,7 +110,7 @@ enum DeadTables {
         let next = try rows.count > limit ? rows.removeLast().number("id") : nil
         let meant = rows.filter { row in
             filter.user == nil
-                || filter.takes(user: RowCodec.device(row.value("device"), app: "")?.user ?? "")
+                || filter.takes(user: RowCodec.device(row.value("device"))?.user ?? "")
         }
         return (try meant.map { try $0.number("id") }, next.map { UInt64(clamping: $0) })
     }
@@ -163,7 +163,7 @@ enum DeadTables {
                 sql: "SELECT sender, app, kind, note, device FROM dead WHERE id = ?")
             guard let row = try Row.fetchOne(select, arguments: [id]),
                 RowCodec.notification(row.value("note")) != nil,
-                RowCodec.device(row.value("device"), app: "") != nil,
+                RowCodec.device(row.value("device")) != nil,
                 let lane = try? LaneKey(row)
             else { continue }
             count += 1

@@ -6,10 +6,6 @@ internal import SignalboxCore
 ///
 /// A row's id is how many bytes were ever written up to its end, so ids rise and their difference is a size.
 struct HistoryTables {
-    static let schema = """
-        CREATE TABLE history (
-          id INTEGER PRIMARY KEY, at INTEGER NOT NULL, tags BLOB NOT NULL, records BLOB NOT NULL);
-        """
     /// Old rows are removed each time that so many were written, at most four times as many.
     private static let trimEvery = 64
     /// Most rows that a sweep removes, or a disk that is full.

@@ -98,8 +98,6 @@ final class HotStatement {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(raw, column) }
 
-    func isText(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_TEXT }
-
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 
     func text(_ column: Int32) -> String {

@@ -4,24 +4,6 @@ internal import SignalboxCore
 
 /// Reports that were written with a registry change and are not in the queue yet.
 enum OutboxTables {
-    /// Older versions marked lanes of reports by a suffix of the sender's name.
-    static let schema = """
-        CREATE TABLE outbox (
-          id INTEGER PRIMARY KEY AUTOINCREMENT, instance TEXT NOT NULL, kind INTEGER NOT NULL,
-          at INTEGER NOT NULL, reason TEXT NOT NULL, subject TEXT NOT NULL, event INTEGER NOT NULL,
-          deduped INTEGER NOT NULL, app TEXT NOT NULL, device BLOB NOT NULL);
-        CREATE TABLE lane_by_kind (
-          id INTEGER PRIMARY KEY, sender TEXT NOT NULL, app TEXT NOT NULL, kind INTEGER NOT NULL,
-          UNIQUE (sender, app, kind));
-        INSERT INTO lane_by_kind SELECT id, replace(sender, '#register', ''), app,
-          sender LIKE '%#register' FROM lane;
-        DROP TABLE lane;
-        ALTER TABLE lane_by_kind RENAME TO lane;
-        ALTER TABLE dead ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;
-        UPDATE dead SET kind = 1, sender = replace(sender, '#register', '')
-          WHERE sender LIKE '%#register';
-        """
-
     /// At most how many there are; they are removed in order.
     static func count(_ db: Database) throws -> Int {
         try Int.fetchOne(
@@ -70,7 +52,7 @@ enum OutboxTables {
 
     private static func entry(_ row: Row) throws -> OutboxEntry {
         guard let kind = DeviceChange.Kind(rawValue: UInt32(clamping: try row.number("kind"))),
-            let device = RowCodec.device(row.value("device"), app: try row.text("app"))
+            let device = RowCodec.device(row.value("device"))
         else { throw RowFault(column: "device") }
         let change = DeviceChange(
             kind: kind, device: device, timeUnixMs: try row.time("at"),

@@ -257,7 +257,7 @@ extension QueueTables {
     private static func delivery(
         _ row: HotStatement, _ lane: LaneKey, _ content: Payload
     ) -> Delivery? {
-        guard let device = RowCodec.device(row, 7, app: lane.app) else { return nil }
+        guard let device = RowCodec.device(row, 7) else { return nil }
         let attempts = StoredNumber.attempts(row.integer(1), free: row.integer(8))
         var delivery = Delivery(
             kind: lane.kind, id: UInt64(clamping: row.integer(0)), eventID: content.event,

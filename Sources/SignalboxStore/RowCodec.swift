@@ -12,26 +12,17 @@ enum RowCodec {
 
     /// nil: the row is damaged.
     static func notification(_ value: DatabaseValue) -> PushNotification? {
-        switch value.storage {
-        case .blob(let data): data.withUnsafeBytes { read($0) }
-        case .string(let text): OldRows.notification(text)
-        default: nil
-        }
+        if case .blob(let data) = value.storage { data.withUnsafeBytes { read($0) } } else { nil }
     }
 
     /// nil: the row is damaged.
-    static func device(_ value: DatabaseValue, app: String) -> Device? {
-        switch value.storage {
-        case .blob(let data): data.withUnsafeBytes { read($0) }
-        case .string(let text): OldRows.device(text, app: app)
-        default: nil
-        }
+    static func device(_ value: DatabaseValue) -> Device? {
+        if case .blob(let data) = value.storage { data.withUnsafeBytes { read($0) } } else { nil }
     }
 
     /// nil: the row is damaged.
-    static func device(_ row: HotStatement, _ column: Int32, app: String) -> Device? {
-        row.isText(column)
-            ? OldRows.device(row.text(column), app: app) : row.withBlob(column) { read($0) }
+    static func device(_ row: HotStatement, _ column: Int32) -> Device? {
+        row.withBlob(column) { read($0) }
     }
 
     private static func read<Value: RecordValue>(_ bytes: UnsafeRawBufferPointer) -> Value? {

@@ -73,7 +73,7 @@ struct RowRepair {
             let bytes = (try? row?.bytes("bytes")) ?? Data()
             let lane = LaneKey(sender: "", app: "")
             let count = bytes.withUnsafeBytes {
-                BlockReader(anyVersion: $0, lane: lane).deliveries.count
+                BlockReader($0, lane: lane).deliveries.count
             }
             try db.execute(
                 sql: "UPDATE block SET count = ? WHERE id = ?", arguments: [max(1, count), id])

@@ -6,17 +6,6 @@ internal import SignalboxCore
 /// Those that have rows of their own have been tried, or wait for a time: only they can be overtaken. Their keys are in the columns
 /// `shown_key` and `badge_key`, and `stale` says what of them is obsolete.
 struct StaleTables {
-    static let schema = ["delivery", "dead"].map { table in
-        """
-        ALTER TABLE \(table) ADD COLUMN shown_key INTEGER;
-        ALTER TABLE \(table) ADD COLUMN badge_key INTEGER;
-        ALTER TABLE \(table) ADD COLUMN accepted INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE \(table) ADD COLUMN stale INTEGER NOT NULL DEFAULT 0;
-        CREATE INDEX \(table)_shown ON \(table) (shown_key) WHERE shown_key IS NOT NULL;
-        CREATE INDEX \(table)_badge ON \(table) (badge_key) WHERE badge_key IS NOT NULL;
-        """
-    }.joined()
-
     static func mark(_ table: String, _ column: String, _ stale: Staleness) -> String {
         """
         UPDATE \(table) SET stale = stale | \(stale.rawValue)

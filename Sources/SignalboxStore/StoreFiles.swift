@@ -73,7 +73,7 @@ final class StoreFiles: Sendable {
 
     /// Tokens and message texts stay private, whatever the umask and the folder's mode are.
     ///
-    /// SQLite gives new logs the mode of the database; files of older versions are changed here.
+    /// SQLite gives new logs the mode of the database. A backup that was restored may have any.
     private func makePrivate() throws(StoreError) {
         for file in [path, "\(path)-wal", "\(path)-shm"] {
             var facts = stat()
@@ -104,8 +104,8 @@ final class StoreFiles: Sendable {
         Glibc.close(lock)
     }
 
-    /// Opens the database and brings its tables up to date. One that is made for a copy gets the mark of an unfinished
-    /// copy before its first table: whatever ends the copy, no gateway starts on it.
+    /// Opens the database, and makes its tables if there are none. One that is made for a copy gets the mark of an
+    /// unfinished copy with them: whatever ends the copy, no gateway starts on it.
     func database(bytesMax: Int, forCopy: Bool = false) throws(StoreError) -> DatabaseQueue {
         do {
             var configuration = Configuration()
@@ -121,27 +121,20 @@ final class StoreFiles: Sendable {
             }
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try Self.makeCommitsLast(queue)
-            let migrator = Schema.migrator
-            let isNewer = try queue.read { try migrator.hasBeenSuperseded($0) }
-            guard !isNewer else {
-                throw Self.newer(path)
+            switch try queue.read(Schema.find) {
+            case .current: break
+            case .missing:
+                try queue.write { db in
+                    if forCopy { try CopyTable.make(db) }
+                    try Schema.make(db)
+                }
+            case .unknown(let number): throw Schema.fault(path, found: number)
             }
-            if forCopy, try queue.read({ try migrator.appliedIdentifiers($0).isEmpty }) {
-                try queue.write(CopyTable.make)
-            }
-            try migrator.migrate(queue)
             return queue
         } catch {
             unlock()
             throw (error as? StoreError) ?? fault(error)
         }
-    }
-
-    static func newer(_ path: String) -> StoreError {
-        StoreError(
-            "store-newer",
-            "\(path) was written by a newer signalbox; run that version, or give another "
-                + "gateway.data")
     }
 
     /// A copy into the database that was not finished lacks deliveries.

@@ -48,7 +48,7 @@ enum WaitingSearch {
                 let lane = lanes[number], let bytes = try? row.bytes("bytes")
             else { continue }
             let done = Marks((try? row.bytes("done")) ?? Data())
-            let reader = bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
+            let reader = bytes.withUnsafeBytes { BlockReader($0, lane: lane) }
             for (index, (delivery, content)) in reader.deliveries.enumerated()
             where !done[index] && user.owns(delivery.device) {
                 part.found.append(

@@ -6,50 +6,31 @@ import Testing
 
 @testable import SignalboxPostgres
 
-/// Gateways of several versions on one database, and changes of its tables that fail.
+/// Tables that this version does not know, and starts that fail before there are any.
 @Suite struct SchemaTests {
     private let rig: DatabaseRig
-    private static let first = Array(SchemaSteps.all.prefix(1))
 
     init() async throws { rig = try await DatabaseRig() }
-
-    /// Makes the tables of some version.
-    private func migrate(_ steps: [SchemaStep]) async throws {
-        let address = try PostgresAddress(rig.database.address)
-        try await Tool.aside { try Opening(address, usesNames: true, steps: steps).migrate() }
-    }
 
     private func fault(address: String? = nil) async throws -> StoreError? {
         await #expect(throws: StoreError.self) { try await rig.open(address: address) }
     }
 
-    @Test func `an older gateway works on with tables that a newer one has changed`() async throws {
-        let older = try await rig.open("older")
-        try await rig.append(older, 1, isTaken: true)
-        let newer = SchemaStep(sql: [
-            "ALTER TABLE signalbox.block ADD COLUMN colour text",
-            "CREATE TABLE signalbox.paint (id bigint PRIMARY KEY)",
-        ])
-        try await migrate(SchemaSteps.all + [newer])
-        #expect(try await rig.settle(older, [.delivered(1)]).lost.isEmpty)
-        try await rig.append(older, 2)
-        #expect(try await rig.lease(older).map(\.id) == [2])
-        // It may also start again.
-        await older.close()
-        let again = try await rig.open("older")
-        #expect(try await rig.lease(again).map(\.id) == [2])
-        #expect(
-            try await rig.number("SELECT value FROM signalbox.meta WHERE name = 'schema'")
-                == SchemaSteps.all.count + 1)
-        try await rig.end()
-    }
-
-    @Test func `tables of a newer major version are refused`() async throws {
+    @Test func `tables with another schema number are refused`() async throws {
         await (try await rig.open()).close()
-        try await rig.database.run("UPDATE signalbox.meta SET value = 2 WHERE name = 'major'")
+        try await rig.database.run("UPDATE signalbox.meta SET value = 8 WHERE name = 'schema'")
         let error = try await fault()
         #expect(error?.code == "store-newer")
-        #expect(error?.message.contains("major version 2, this one knows 1") == true)
+        let words = "\(rig.database.name) has the schema number 8, and this signalbox uses 1"
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+        let address = try PostgresAddress(rig.database.address)
+        #expect(PostgresContents.startFault(address)?.code == "store-newer")
+        #expect(try PostgresContents.status(address).schema == .unknown(8, known: 1))
+        #expect(throws: StoreError.self) {
+            try PostgresContents(address, .source, silenceMs: 0)
+        }
+        try await rig.database.run("UPDATE signalbox.meta SET value = 1 WHERE name = 'schema'")
+        try await rig.append(try await rig.open(), 1)
         try await rig.end()
     }
 
@@ -77,53 +58,32 @@ import Testing
         try await rig.end()
     }
 
-    @Test func `tables of the first version are changed once its gateways are gone`() async throws {
-        try await migrate(Self.first)
-        try await rig.database.run(
-            """
-            INSERT INTO signalbox.gateway VALUES ('other', 1, 1, 0,
-              (extract(epoch FROM clock_timestamp()) * 1000)::bigint);
-            INSERT INTO signalbox.seen VALUES ('\\x00', 1);
-            INSERT INTO signalbox.block VALUES (0, 1, 0, 0, 0, 1, 0, 0, 0, 0, '')
-            """)
-        let error = try await fault()
-        #expect(error?.code == "store-busy")
-        #expect(error?.message.contains("stop other") == true)
-        try await rig.database.run("UPDATE signalbox.gateway SET heartbeat = 0")
-        let store = try await rig.open()
-        #expect(try await rig.number("SELECT count(*) FROM signalbox.block WHERE part = 0") == 1)
-        #expect(try await rig.number("SELECT count(*) FROM signalbox.seen") == 1)
-        try await rig.append(store, 7)
-        try await rig.end()
-    }
-
-    @Test func `a change of the tables that is killed leaves nothing`() async throws {
-        try await migrate(Self.first)
-        // The last table that changes is in use, so the change stops half-way.
-        let reader = try rig.link()
-        _ = try reader.run(Statement("", "BEGIN"), byNs: rig.soon)
-        _ = try reader.run(Statement("", "SELECT count(*) FROM signalbox.outcome"), byNs: rig.soon)
+    @Test func `a start that is killed while it makes the tables leaves none`() async throws {
+        // Somebody makes the last of them, so the start stops half-way.
+        let holder = try rig.link()
+        for sql in ["CREATE SCHEMA signalbox", "BEGIN", "CREATE TABLE signalbox.history ()"] {
+            _ = try holder.run(Statement("", sql), byNs: rig.soon)
+        }
         // It waits for longer than a start does: this machine may be slow to look for it.
         let address = try PostgresAddress(rig.database.address)
         let opening = Task {
             try await Tool.aside {
-                _ = try Opening(address, usesNames: true, locks: LockWait(maxMs: 3_600_000))
-                    .update()
+                try Opening(address, usesNames: true, locks: LockWait(maxMs: 3_600_000))
+                    .makeTables()
             }
         }
         let waiting = """
-            SELECT coalesce(min(pid), 0) FROM pg_locks WHERE NOT granted
-              AND relation = 'signalbox.outcome'::regclass
+            SELECT coalesce(min(l.pid), 0) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+            WHERE NOT l.granted AND a.datname = current_database()
             """
         var pid = 0
         while pid <= 0 { pid = try await rig.number(waiting) }
         try await rig.database.run("SELECT pg_terminate_backend(\(pid), 10000)")
         await #expect(throws: StoreError.self) { try await opening.value }
         #expect(
-            try await rig.number("SELECT value FROM signalbox.meta WHERE name = 'schema'") == 1)
-        #expect(
-            try await rig.number("SELECT count(*) FROM pg_class WHERE relname = 'block_1'") == 0)
-        _ = try reader.run(Statement("", "COMMIT"), byNs: rig.soon)
+            try await rig.number("SELECT value FROM signalbox.meta WHERE name = 'schema'") == 0)
+        #expect(try await rig.number("SELECT count(*) FROM pg_class WHERE relname = 'lane'") == 0)
+        _ = try holder.run(Statement("", "ROLLBACK"), byNs: rig.soon)
         try await rig.append(try await rig.open(), 1)
         try await rig.end()
     }

@@ -173,6 +173,19 @@ import Testing
         await next.store.close()
     }
 
+    @Test func `a block of another format is damage, and is named`() async throws {
+        let rig = try Rig()
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2)])])
+        await rig.store.close()
+        let queue = try rig.connection()
+        try await queue.write { db in try db.execute(sql: "UPDATE block SET bytes = X'09'") }
+        try queue.close()
+        let next = try Rig(folder: rig.folder)
+        #expect(await next.lease().deliveries.isEmpty)
+        #expect(next.faults.value.contains { $0.contains("2 of its 2 deliveries") })
+        await next.store.close()
+    }
+
     @Test func `when a commit fails, what it would have settled is settled later`() async throws {
         let rig = try Rig()
         _ = await rig.append([

@@ -35,11 +35,11 @@ import Testing
     }
 
     @Test(arguments: [0o644, 0o660, 0o666])
-    func `files of an older version are made private`(mode: Int) async throws {
+    func `files that others may read are made private`(mode: Int) async throws {
         let folder = try Self.folder()
-        let older = try StoreTests.Rig(folder: folder)
-        _ = await older.append([StoreTests.item([StoreTests.delivery(1)])])
-        await older.store.close()
+        let first = try StoreTests.Rig(folder: folder)
+        _ = await first.append([StoreTests.item([StoreTests.delivery(1)])])
+        await first.store.close()
         // A crash leaves the log and its index behind.
         for name in Self.names {
             let file = "\(folder)/\(name)"

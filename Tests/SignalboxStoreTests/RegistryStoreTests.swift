@@ -26,64 +26,6 @@ import Testing
         await next.store.close()
     }
 
-    @Test func `whoever an older version left online for ever is offline`() async throws {
-        let rig = try Rig()
-        let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
-        _ = try await rig.store.register(device, isUnique: true)
-        await rig.store.close()
-        let queue = try rig.connection()
-        try await queue.write { db in
-            try db.execute(
-                sql: """
-                    DELETE FROM grdb_migrations WHERE identifier = 'presence';
-                    UPDATE device SET online = 1;
-                    """)
-        }
-        try queue.close()
-        let next = try Rig(folder: rig.folder)
-        next.time.set(0)
-        let found = try await next.store.devices(app: "a", user: "u")
-        #expect(found.map(\.isOnline) == [false])
-        await next.store.close()
-    }
-
-    @Test func `tokens of an older file get their one spelling, the newest user keeps one`()
-        async throws
-    {
-        let rig = try Rig()
-        await rig.store.close()
-        let queue = try rig.connection()
-        try await queue.write { db in
-            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'tokens'")
-            let rows: [(token: String, platform: String, user: String, at: Int)] = [
-                ("0A1B", "ios", "old", 1), ("<0a1b>", "ios", "newest", 3),
-                ("0a1b", "ios", "new", 2),
-                ("0C0D", "ios", "late", 1), ("0c0d", "ios", "later", 2), ("EE", "android", "a", 1),
-                ("not-hex", "ios", "b", 1),
-            ]
-            for row in rows {
-                try db.execute(
-                    sql: """
-                        INSERT INTO device (app, token, kind, platform, provider, source_token, user,
-                          locale, registered, seen, online) VALUES ('x', ?, ?, ?, '', '', ?, '', ?, 0, 0)
-                        """, arguments: [row.token, row.platform, row.platform, row.user, row.at])
-            }
-        }
-        try queue.close()
-        let next = try Rig(folder: rig.folder)
-        func token(_ user: String) async throws -> [String] {
-            try await next.store.devices(app: "x", user: user).flatMap {
-                [$0.device.token, $0.device.sourceToken]
-            }
-        }
-        #expect(try await token("newest") == ["0a1b", "<0a1b>"])
-        #expect(try await token("later") == ["0c0d", ""])
-        #expect(try await token("a") == ["EE", ""])
-        #expect(try await token("b") == ["not-hex", ""])
-        for user in ["old", "new", "late"] { #expect(try await token(user) == []) }
-        await next.store.close()
-    }
-
     @Test func `one token of two senders is two devices`() async throws {
         let rig = try Rig()
         let mail = Device(app: "a", platform: "email", token: "v@example.com", user: "victim")

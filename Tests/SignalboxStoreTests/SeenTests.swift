@@ -124,26 +124,4 @@ import Testing
         #expect(await rig.append([item], dedupeMs: 1_000) == .committed(duplicates: [0]))
         await rig.store.close()
     }
-
-    @Test func `keys of an older file are still known`() async throws {
-        let rig = try Rig()
-        await rig.store.close()
-        let queue = try rig.connection()
-        try await queue.write { db in
-            try db.execute(
-                sql: """
-                    DELETE FROM grdb_migrations WHERE identifier = '7';
-                    DROP TABLE seen_group; DROP TABLE seen_key;
-                    CREATE TABLE seen (
-                      source TEXT NOT NULL, key TEXT NOT NULL, until INTEGER NOT NULL,
-                      PRIMARY KEY (source, key)) WITHOUT ROWID;
-                    INSERT INTO seen VALUES ('z', 'key 7', 5000);
-                    """)
-        }
-        try queue.close()
-        let next = try Rig(folder: rig.folder)
-        #expect(await append(7..<9, next, nowUnixMs: 4_999) == [0])
-        #expect(await append(7..<8, next, nowUnixMs: 5_000).isEmpty)
-        await next.store.close()
-    }
 }

@@ -243,17 +243,21 @@ import Testing
         #expect(fault?.message.contains("Move it away") == true)
     }
 
-    @Test func `a file of a newer version is refused`() async throws {
+    @Test(arguments: [0, 2])
+    func `a file with another schema number is refused`(number: Int) async throws {
         let rig = try Rig()
         await rig.store.close()
         let queue = try rig.connection()
-        try await queue.write { db in
-            try db.execute(
-                sql: "INSERT INTO grdb_migrations (identifier) VALUES ('from the future')")
-        }
+        try await queue.write { db in try db.execute(sql: "PRAGMA user_version = \(number)") }
         try queue.close()
         let fault = #expect(throws: StoreError.self) { try Rig(folder: rig.folder) }
         #expect(fault?.code == "store-newer")
+        let words =
+            "\(rig.folder)/signalbox.sqlite has the schema number \(number), and this signalbox uses 1"
+        #expect(fault?.message.hasPrefix(words) == true)
+        #expect(SQLiteContents.startFault(folder: rig.folder)?.message == fault?.message)
+        #expect(try SQLiteContents.status(folder: rig.folder).schema == .unknown(number, known: 1))
+        #expect(throws: StoreError.self) { try SQLiteContents.migrate(folder: rig.folder) }
     }
 
     @Test func `values of plugins outlive the process, each instance has its own, some expire`()

@@ -48,7 +48,7 @@ extension FuzzTarget {
     /// A block of the queue, of any version. What is read of it is written as a block that is read in full.
     static let block = FuzzTarget(name: "block") { input in
         let lane = LaneKey(sender: "apns", app: "com.example")
-        let read = BlockReader(anyVersion: input, lane: lane)
+        let read = BlockReader(input, lane: lane)
         var writer = BlockWriter()
         for (delivery, _) in read.deliveries {
             let event = Event(
@@ -56,7 +56,7 @@ extension FuzzTarget {
                 subject: delivery.subject)
             writer.add(delivery, of: event, receivedUnixMs: delivery.content.receivedUnixMs)
         }
-        let again = writer.bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
+        let again = writer.bytes.withUnsafeBytes { BlockReader($0, lane: lane) }
         require(!again.isBroken, "a written block is broken")
         require(again.deliveries.count == read.deliveries.count, "deliveries are missing")
         for ((one, _), (other, _)) in zip(read.deliveries, again.deliveries) {

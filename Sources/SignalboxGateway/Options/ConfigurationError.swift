@@ -15,8 +15,8 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
         JSONValue.object([.init("faults", .array(diagnostics.map(\.json)))]).text
     }
 
-    /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder or
-    /// runs an older version, or the database is away.
+    /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder,
+    /// or the database is away.
     public var isTemporary: Bool {
         diagnostics.allSatisfy { StoreError.temporaryCodes.contains($0.code) }
     }
@@ -25,7 +25,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
 extension StoreError {
     /// Codes of errors that may pass by themselves.
     package static let temporaryCodes: Set = [
-        "store-full", "store-in-use", "store-unreachable", "store-busy", "store-locked",
+        "store-full", "store-in-use", "store-unreachable", "store-locked",
     ]
 }
 

@@ -5,7 +5,7 @@ internal import SignalboxPostgres
 internal import SignalboxStore
 internal import SignalboxThreads
 
-/// What operators do with a whole store: look at it, bring its tables up to date, copy it.
+/// What operators do with a whole store: look at it, make its tables, copy it.
 ///
 /// A store is named by a data folder, by the address of a database, or by a gateway.yaml that names one.
 package enum StoreTool {
@@ -65,19 +65,19 @@ package enum StoreTool {
         }
     }
 
-    /// Brings the tables of a store up to date. Returns what it did; `waiting` is told what it waits for.
+    /// Makes the tables of a store if there are none. Returns what it did; `waiting` is told what it waits for.
     package static func migrate(
         _ store: String, waiting: @escaping @Sendable (String) -> Void
     ) async throws -> String {
         try await aside {
             let place = try StorePlace(store, as: "STORE")
-            let (from, to) =
+            let isNew =
                 switch place {
                 case .folder(let folder): try SQLiteContents.migrate(folder: folder)
                 case .database(let address): try PostgresContents.migrate(address, waiting: waiting)
                 }
-            if from == to { return "\(place.words): the tables are up to date (\(to) steps)" }
-            return "\(place.words): the tables were changed from step \(from) to step \(to)"
+            return "\(place.words): "
+                + (isNew ? "the tables were made" : "the tables are up to date")
         }
     }
 

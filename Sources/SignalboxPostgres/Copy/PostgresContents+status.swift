@@ -16,8 +16,7 @@ extension PostgresContents {
             let opening = try Opening(
                 address, usesNames: false, locks: LockWait(maxMs: LockWait.lookMs))
             let hasCopy = try opening.reporting { () throws(PostgresFault) in
-                guard try opening.stepsDone() > 0 else { return false }
-                _ = try opening.version()
+                guard try opening.hasTables() else { return false }
                 return try opening.run(CopyTable.isThere).number(0, 0) != 0
             }
             return hasCopy ? StoreError.unfinishedCopy(address.place) : nil
@@ -33,12 +32,11 @@ extension PostgresContents {
         func run(_ sql: String) throws(PostgresFault) -> Rows { try opening.run(sql) }
         let version = try run("SELECT current_setting('server_version')").text(0, 0)
         var out = StoreStatus(engine: "PostgreSQL \(version)", place: address.place)
-        out.steps = (try opening.stepsDone(), SchemaSteps.all.count)
         out.schema =
-            switch out.steps.done {
+            switch try opening.schemaNumber() {
             case 0: .missing
-            case ..<out.steps.known: .older
-            default: try opening.major() > SchemaSteps.major ? .newer : .current
+            case Schema.number: .current(Schema.number)
+            case let number: .unknown(number, known: Schema.number)
             }
         out.hasUnfinishedCopy = try run(CopyTable.isThere).number(0, 0) != 0
         guard out.schema != .missing else { return out }
@@ -51,7 +49,7 @@ extension PostgresContents {
             .init(
                 name: gateways.text(row, 0), silentMs: UInt64(clamping: gateways.number(row, 1)))
         }
-        guard out.schema == .current else { return out }
+        guard case .current = out.schema else { return out }
         out.counts = try TableCounts.all(link)
         let lanes = try run(TableCounts.waiting)
         out.lanes = (0..<lanes.count).map { row in
@@ -68,13 +66,13 @@ extension PostgresContents {
         return out
     }
 
-    /// Brings the tables up to date. Returns their version before, and now.
+    /// Makes the tables if there are none. Returns whether it did.
     ///
     /// `waiting` is told what it waits for.
     public static func migrate(
         _ address: PostgresAddress, waiting: @escaping (String) -> Void = { _ in }
-    ) throws -> (from: Int, to: Int) {
+    ) throws -> Bool {
         let locks = LockWait(maxMs: LockWait.startMs, tell: waiting)
-        return try Opening(address, usesNames: false, locks: locks).update()
+        return try Opening(address, usesNames: false, locks: locks).makeTables()
     }
 }

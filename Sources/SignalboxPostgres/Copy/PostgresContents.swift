@@ -32,7 +32,7 @@ public final class PostgresContents: StoreContents {
         case .source: try opening.requireTables()
         case .target: try opening.markForCopy()
         }
-        _ = try opening.update()
+        try opening.makeTables()
         try requireSilence(forMs: silenceMs, waiting)
         do throws(PostgresFault) {
             if role == .source { try holdStill() }

@@ -237,7 +237,7 @@ struct BlockTables {
             throw found(error, in: block)
         }
         defer { select.end() }
-        return select.withBlob(0) { BlockReader(anyVersion: $0, lane: block.name) }
+        return select.withBlob(0) { BlockReader($0, lane: block.name) }
     }
 
     private mutating func found(_ damage: any Error, in block: OpenBlock) -> any Error {
@@ -376,7 +376,7 @@ struct BlockTables {
             let number = found.integer(0)
             lane.cursor[rank] = number
             guard open[number] == nil else { continue }
-            let read = { BlockReader(anyVersion: $0, lane: name) }
+            let read = { BlockReader($0, lane: name) }
             let reader = isReadable ? found.withBlob(3, read) : .unreadable
             let stored = reader.isBroken ? min(max(0, found.integer(1)), Int64(Marks.count)) : 0
             let block = OpenBlock(

@@ -241,7 +241,7 @@ extension SQLiteContents {
             let row = try Row.fetchOne(
                 db, sql: "SELECT bytes FROM block WHERE id = ?", arguments: [id])
             if let bytes = try? row?.bytes("bytes"), let lane {
-                reader = bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
+                reader = bytes.withUnsafeBytes { BlockReader($0, lane: lane) }
             }
         } catch let error as DatabaseError
             where error.resultCode.primaryResultCode == .SQLITE_CORRUPT

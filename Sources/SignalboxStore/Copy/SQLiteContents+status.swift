@@ -42,11 +42,11 @@ extension SQLiteContents {
             configuration.readonly = true
             configuration.busyMode = .timeout(5)
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            let (isNewer, hasCopy) = try queue.read { db in
-                (try Schema.migrator.hasBeenSuperseded(db), try CopyTable.isThere(db))
+            let (schema, hasCopy) = try queue.read { db in
+                (try Schema.find(db), try CopyTable.isThere(db))
             }
             try queue.close()
-            if isNewer { return StoreFiles.newer(path) }
+            if case .unknown(let number) = schema { return Schema.fault(path, found: number) }
             return hasCopy ? StoreError.unfinishedCopy(path) : nil
         } catch {
             return StoreFiles.fault(error, path: path)
@@ -54,14 +54,14 @@ extension SQLiteContents {
     }
 
     private static func fill(_ out: inout StoreStatus, _ db: Database) throws {
-        let migrator = Schema.migrator
-        let done = try migrator.appliedIdentifiers(db).count
-        out.steps = (done, migrator.migrations.count)
         out.schema =
-            try migrator.hasBeenSuperseded(db)
-            ? .newer : done == 0 ? .missing : done < out.steps.known ? .older : .current
+            switch try Schema.find(db) {
+            case .missing: .missing
+            case .current: .current(Schema.number)
+            case .unknown(let number): .unknown(number, known: Schema.number)
+            }
         out.hasUnfinishedCopy = try CopyTable.isThere(db)
-        guard out.schema == .current else { return }
+        guard case .current = out.schema else { return }
         out.counts = try StoredCounts.all(db, recent: try StoredCounts.recentKeys(db))
         out.lanes = try StoredCounts.waiting(db)
     }
@@ -74,11 +74,11 @@ extension SQLiteContents {
         return flock(lock, LOCK_SH | LOCK_NB) != 0
     }
 
-    /// Brings the tables up to date. Returns how many steps were done before, and now.
-    public static func migrate(folder: String) throws -> (from: Int, to: Int) {
-        let before = try status(folder: folder).steps.done
+    /// Makes the tables if there are none. Returns whether it did.
+    public static func migrate(folder: String) throws -> Bool {
+        let before = try status(folder: folder).schema
         let contents = try SQLiteContents(folder: folder, .source)
         contents.close()
-        return (before, Schema.migrator.migrations.count)
+        return before == .missing
     }
 }

@@ -149,7 +149,7 @@ extension QueueTables {
         _ row: Row, _ lane: LaneKey, _ db: Database
     ) throws -> StoredDelivery? {
         guard let note = RowCodec.notification(row.value("note")),
-            let device = RowCodec.device(row.value("device"), app: lane.app)
+            let device = RowCodec.device(row.value("device"))
         else { return nil }
         let attempts = try DeadTables.attempts(row.number("id"), db)
         let delivery = try row.delivery(
@@ -165,7 +165,7 @@ extension DeadTables {
     static func stored(_ row: Row, _ db: Database) throws -> StoredDelivery {
         let lane = try LaneKey(row)
         let note = RowCodec.notification(row.value("note"))
-        let device = RowCodec.device(row.value("device"), app: lane.app)
+        let device = RowCodec.device(row.value("device"))
         let delivery = try row.delivery(
             lane, note ?? PushNotification(), device ?? Device(app: lane.app), attempt: 1, free: 0)
         return StoredDelivery(

@@ -20,14 +20,9 @@ public struct BlockReader: Sendable {
         }
     }
 
-    /// A block that was written in another format.
-    public init(
-        contents: [BlockContent], deliveries: [(delivery: Delivery, content: Int)], isBroken: Bool
-    ) {
-        self.contents = contents
-        self.deliveries = deliveries
-        self.isBroken = isBroken
-    }
+    /// A block of which nothing can be read.
+    public static let unreadable = unsafe BlockReader(
+        UnsafeRawBufferPointer(start: nil, count: 0), lane: LaneKey(sender: "", app: ""))
 
     private mutating func read(
         _ bytes: UnsafeRawBufferPointer, lane: LaneKey

@@ -7,7 +7,7 @@ public struct BlockWriter: Sendable {
     public static let countMax = Marks.count
     /// A block of this many bytes is full.
     public static let bytesMax = 64 << 10
-    /// Versions 1 and 2 had another format, which only old SQLite files hold.
+    /// A block begins with it.
     static let version: UInt8 = 3
 
     enum Kind: UInt8 {

@@ -151,6 +151,15 @@ extension StoredRecord {
 }
 
 extension StoreError {
+    /// The tables are not those of this version.
+    public static func unknownSchema(_ place: String, found: Int, expected: Int) -> StoreError {
+        StoreError(
+            "store-newer",
+            "\(place) has the schema number \(found), and this signalbox uses \(expected): a newer version or a "
+                + "development version made it; run that version, restore a backup, or use another store"
+        )
+    }
+
     /// A gateway must not start on half of a store.
     public static func unfinishedCopy(_ place: String) -> StoreError {
         StoreError(

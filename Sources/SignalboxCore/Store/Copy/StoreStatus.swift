@@ -15,15 +15,28 @@ public struct StoreStatus: Sendable {
     }
 
     /// Whether this program can use the tables.
-    public enum Schema: String, Sendable {
+    public enum Schema: Sendable, Hashable {
         /// There are none.
         case missing
-        /// The next start, or `signalbox store migrate`, changes them.
-        case older
-        /// They are what this program makes.
-        case current
-        /// They were changed by a newer version, which must be used.
-        case newer
+        /// They have the number that this program knows.
+        case current(Int)
+        /// They have another number: a newer version made them, or a development version.
+        case unknown(Int, known: Int)
+
+        fileprivate var word: String {
+            switch self {
+            case .missing: "missing"
+            case .current: "current"
+            case .unknown: "unknown"
+            }
+        }
+
+        fileprivate var number: Int {
+            switch self {
+            case .missing: 0
+            case .current(let number), .unknown(let number, _): number
+            }
+        }
     }
 
     /// The database's program and its version.
@@ -32,8 +45,6 @@ public struct StoreStatus: Sendable {
     public var place: String
     /// Whether this program can use the tables.
     public var schema = Schema.missing
-    /// How many steps made the tables, and how many this program knows.
-    public var steps = (done: 0, known: 0)
     /// The gateways.
     public var gateways: [Gateway] = []
     /// Waiting deliveries by lane.
@@ -55,9 +66,8 @@ public struct StoreStatus: Sendable {
     public var json: JSONValue {
         .object([
             .init("engine", .string(engine)), .init("place", .string(place)),
-            .init("schema", .string(schema.rawValue)),
-            .init("steps", .integer(Int64(steps.done))),
-            .init("steps_known", .integer(Int64(steps.known))),
+            .init("schema", .string(schema.word)),
+            .init("schema_number", .integer(Int64(schema.number))),
             .init("unfinished_copy", .bool(hasUnfinishedCopy)),
             .init("bytes", .integer(Int64(bytes))),
             .init(
@@ -119,13 +129,9 @@ public struct StoreStatus: Sendable {
         switch schema {
         case .missing:
             "no tables; the first start of a gateway or `signalbox store migrate` makes them"
-        case .older:
-            "\(steps.done) of \(steps.known) steps; the next start of a gateway or "
-                + "`signalbox store migrate` does the rest"
-        case .current: "up to date (\(steps.done) steps)"
-        case .newer:
-            "from a newer signalbox (\(steps.done) steps, this one knows \(steps.known)); run "
-                + "that one"
+        case .current(let number): "\(number), which this signalbox uses"
+        case .unknown(let number, let known):
+            "\(number), and this signalbox uses \(known): another version made it; run that one"
         }
     }
 }
