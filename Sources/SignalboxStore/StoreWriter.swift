@@ -8,14 +8,14 @@ internal import SignalboxThreads
 /// from one to the next.
 final class StoreWriter: @unchecked Sendable {
     private let queue: DatabaseQueue
-    private let files: StoreFiles
-    private let options: SQLiteStore.Options
-    private let waiting: SharedCount
-    private let diskFull: SharedCount
-    private let fileGone: SharedCount
+    let files: StoreFiles
+    let options: SQLiteStore.Options
+    let waiting: SharedCount
+    let diskFull: SharedCount
+    let fileGone: SharedCount
     private let outcomes: SharedCount
     private let checkpointer: Checkpointer
-    private var tables: QueueTables
+    var tables: QueueTables
     private var lastID: UInt64
     private let token: LeaseToken
     private let watcher: Watcher<[LaneKey]>
@@ -24,9 +24,9 @@ final class StoreWriter: @unchecked Sendable {
     private var lastUnixMs: UInt64 = 0
     /// A step back that is smaller than this is none.
     private static let stepMs: UInt64 = 10_000
-    private var room: StoreRoom
+    var room: StoreRoom
     /// When history last gave way to what must not be lost.
-    private var gaveWayNs: UInt64 = 0
+    var gaveWayNs: UInt64 = 0
     private var health: StoreHealth
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
@@ -300,36 +300,6 @@ final class StoreWriter: @unchecked Sendable {
             nextID: &lastID, db)
     }
 
-    private func hasRoom(_ db: Database) throws -> Bool {
-        guard try room.look(db) else { return room.isEnough }
-        diskFull.set(room.isEnough ? 0 : 1)
-        let reserve = "\(StoreRoom.freeBytesMin >> 20) MiB"
-        let way =
-            waiting.value > 0
-            ? "until waiting pushes are sent, or something else on it is removed"
-            : "until something else on it is removed"
-        options.onNotice(
-            room.isEnough
-                ? .diskHasRoom("\(files.path): the disk has room again, events are stored")
-                : .diskFull(
-                    "\(files.path): the disk has less than its reserve of \(reserve) left, events are "
-                        + "refused with 503 \(way)"))
-        return room.isEnough
-    }
-
-    /// Outside of a transaction, where the log can be given back, and even when no requests arrive.
-    private func lookForRoom(_ db: Database) {
-        do {
-            let now = SystemClock.monotonicNs
-            guard try !hasRoom(db), now > gaveWayNs + 1_000_000_000 else { return }
-            gaveWayNs = now
-            try HistoryTables.giveWay(tables.hot, db)
-        } catch {
-            // The next round checks again.
-            return
-        }
-    }
-
     private func sweep(_ db: Database) throws {
         let now = options.nowUnixMs()
         guard now > lastSweepMs + 10_000 || now < lastSweepMs else { return }
@@ -341,20 +311,6 @@ final class StoreWriter: @unchecked Sendable {
         for (name, count) in try tables.outcomes.trim(nowUnixMs: now, db) {
             options.onNotice(.outcomesLost(receiver: name, count: count))
         }
-    }
-
-    /// Whether the path still leads to the file that is open.
-    private func lookForFile(_ db: Database) {
-        let isGone = files.hasMoved(db)
-        guard isGone != (fileGone.value > 0) else { return }
-        fileGone.set(isGone ? 1 : 0)
-        options.onNotice(
-            isGone
-                ? .fileGone(
-                    "\(files.path) was removed or replaced while the gateway has it open: events are refused "
-                        + "with 503, and outcomes are lost when the gateway stops; put the file back, or "
-                        + "restart")
-                : .fileIsBack("\(files.path) is back"))
     }
 
     private func postpone(_ packs: [OutcomePack]) {

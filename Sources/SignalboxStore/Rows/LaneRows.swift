@@ -22,18 +22,3 @@ extension LaneKey {
     /// For the columns sender, app and kind.
     var columns: StatementArguments { [sender, app, Int64(kind.rawValue)] }
 }
-
-extension QueueTables {
-    mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {
-        if let known = laneIDs[lane] { return known }
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO lane (sender, app, kind) VALUES (?, ?, ?)",
-            arguments: lane.columns)
-        let id =
-            try Int64.fetchOne(
-                db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ? AND kind = ?",
-                arguments: lane.columns) ?? 0
-        laneIDs[lane] = id
-        return id
-    }
-}

@@ -111,10 +111,10 @@ final class HotStatements {
                   SELECT id FROM (SELECT id, at FROM history ORDER BY id LIMIT ?)
                   WHERE id <= ? OR at < ?)
                 """
-            case .staleShown: StaleTables.mark("delivery", "shown_key", .shown)
-            case .staleBadge: StaleTables.mark("delivery", "badge_key", .badge)
-            case .staleDeadShown: StaleTables.mark("dead", "shown_key", .shown)
-            case .staleDeadBadge: StaleTables.mark("dead", "badge_key", .badge)
+            case .staleShown: StaleSQL.mark("delivery", "shown_key", .shown)
+            case .staleBadge: StaleSQL.mark("delivery", "badge_key", .badge)
+            case .staleDeadShown: StaleSQL.mark("dead", "shown_key", .shown)
+            case .staleDeadBadge: StaleSQL.mark("dead", "badge_key", .badge)
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
             case .countBadge:
                 "\(BadgeSQL.change) min(number + ?3, \(Int32.max)) RETURNING number"

@@ -1,3 +1,5 @@
+internal import SignalboxCore
+
 /// SQL of the badge counters.
 enum BadgeSQL {
     /// Sets a counter or changes it, if its user has a device; what follows says to which number.
@@ -29,5 +31,15 @@ enum DeviceSQL {
             SELECT number, \(own)
             FROM wanted CROSS JOIN device ON user = name AND app = ?
             """
+    }
+}
+
+/// SQL of what a newer delivery makes obsolete.
+enum StaleSQL {
+    static func mark(_ table: String, _ column: String, _ stale: Staleness) -> String {
+        """
+        UPDATE \(table) SET stale = stale | \(stale.rawValue)
+        WHERE \(column) = ? AND (accepted, id) < (?, ?) AND stale & \(stale.rawValue) = 0
+        """
     }
 }

@@ -6,13 +6,6 @@ internal import SignalboxCore
 /// Those that have rows of their own have been tried, or wait for a time: only they can be overtaken. Their keys are in the columns
 /// `shown_key` and `badge_key`, and `stale` says what of them is obsolete.
 struct StaleTables {
-    static func mark(_ table: String, _ column: String, _ stale: Staleness) -> String {
-        """
-        UPDATE \(table) SET stale = stale | \(stale.rawValue)
-        WHERE \(column) = ? AND (accepted, id) < (?, ?) AND stale & \(stale.rawValue) = 0
-        """
-    }
-
     private static let bitsCount = 1 << 20
     /// A bit for each key that a row may have, so that most deliveries cost no search.
     private var bits = [UInt64](repeating: 0, count: bitsCount / 64)

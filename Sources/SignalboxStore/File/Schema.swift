@@ -32,6 +32,13 @@ enum Schema {
         StoreError.unknownSchema(path, found: found, expected: number)
     }
 
+    /// Blocks that a lane took over when they were committed; see BlockTables.
+    static let flight = """
+        CREATE TABLE flight (
+          id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, rank INTEGER NOT NULL,
+          count INTEGER NOT NULL, bytes BLOB NOT NULL);
+        """
+
     private static let sql = """
         CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
         -- The owner of this database's leases, and its epoch.
@@ -47,7 +54,7 @@ enum Schema {
           count INTEGER NOT NULL, bytes BLOB NOT NULL);
         CREATE INDEX block_lane ON block (lane, rank, id, count);
         CREATE TABLE progress (block INTEGER PRIMARY KEY, done BLOB NOT NULL);
-        \(BlockTables.flightSchema)
+        \(flight)
         -- Those that were tried or wait for a time. One row per content of an event; deliveries point to it.
         CREATE TABLE payload (
           id INTEGER PRIMARY KEY, event INTEGER NOT NULL, source TEXT NOT NULL, type TEXT NOT NULL,
@@ -97,7 +104,7 @@ enum Schema {
           UNIQUE (app, token, platform, user));
         CREATE INDEX device_user ON device (user, app, kind);
         CREATE INDEX device_token ON device (token);
-        INSERT INTO counter (name, value) VALUES ('\(DeviceTables.counter)', 0);
+        INSERT INTO counter (name, value) VALUES ('device', 0);
         -- A row per user with devices; it goes with the user's last device.
         CREATE TABLE badge (
           app TEXT NOT NULL, user TEXT NOT NULL, number INTEGER NOT NULL,
