@@ -40,65 +40,34 @@ extension QueueWriter {
         }
     }
 
+    /// An entry that there is room for.
+    private struct Admitted {
+        var entry: StoreEntry
+        /// Keys of its events, and whether an earlier event of the group has the same one.
+        var keys: [(key: SeenKey?, isRepeated: Bool)] = []
+        var untilNs: UInt64
+        var done: @Sendable (StoreAnswer) -> Void
+    }
+
     /// Adds the deliveries of a group's entries to what is written, without those of events that were seen.
     func append(
         _ group: Group, _ transaction: Transaction, _ drafts: inout Drafts,
         _ rows: inout DeliveryRows, _ given: inout Set<Int64>, nowUnixMs: Int64
     ) throws(TransactionFault) {
         var keys = Keys()
-        /// nil: all.
-        var new: Set<SeenKey>?
-        typealias Place = (Int, SeenKey?, isRepeated: Bool)
-        var entries: [(StoreEntry, [Place], UInt64, @Sendable (StoreAnswer) -> Void)] = []
-        // Those that were answered already are not stored by another try.
-        for case .append(let entry, let untilNs, let done) in group.jobs
-        where untilNs > group.lateNs {
-            guard hasPlace(for: entry, group) else {
-                group.replies.append { if untilNs > group.lateNs { done(.full) } }
-                continue
-            }
-            var items: [Place] = []
-            for (index, item) in entry.items.enumerated() {
-                // Of a duplicate they are those of an event that nobody hears of.
-                for claim in item.shown {
-                    _ = keys.add(
-                        SeenKey(seed: seed, OpenClaim.shown, claim.key),
-                        untilUnixMs: nowUnixMs + Int64(OpenClaim.lifeMs))
-                }
-                let windowMs = item.dedupeMs ?? entry.dedupeMs
-                guard !item.event.dedupe.isEmpty, windowMs > 0 else {
-                    items.append((index, nil, false))
-                    continue
-                }
-                let key = SeenKey(seed: seed, item.event.source, item.event.dedupe)
-                let isNew = keys.add(key, untilUnixMs: nowUnixMs + Int64(clamping: windowMs))
-                items.append((index, key, !isNew))
-            }
-            entries.append((entry, items, untilNs, done))
-        }
+        let entries = admit(group, &keys, nowUnixMs: nowUnixMs)
         guard !entries.isEmpty else { return }
-        if !keys.isEmpty {
-            var values = keys.parameters(nowUnixMs: nowUnixMs)
-            if group.asksFirst {
-                let rows = try group.run(transaction, QueueSQL.see, values)
-                new = Set((0..<rows.count).map { SeenKey(rows.bytes($0, 0)) })
-            } else {
-                values.add(Int64(keys.count))
-                transaction.send(QueueSQL.seeNew, values)
+        let new = try see(keys, group, transaction, nowUnixMs: nowUnixMs)
+        let arrivals = entries.map { admitted in
+            zip(admitted.entry.items, admitted.keys).map { item, known in
+                Arrival(
+                    item, receivedUnixMs: admitted.entry.receivedUnixMs,
+                    isKnown: known.isRepeated || known.key.flatMap { new?.contains($0) } == false)
             }
-        }
-        var arrivals: [[Arrival]] = []
-        for (entry, items, _, _) in entries {
-            arrivals.append(
-                items.map { index, key, isRepeated in
-                    Arrival(
-                        entry.items[index], receivedUnixMs: entry.receivedUnixMs,
-                        isKnown: isRepeated || key.flatMap { new?.contains($0) } == false)
-                })
         }
         try count(arrivals.joined().filter { !$0.isKnown }, group, transaction)
         var reports = Reports()
-        for ((_, _, untilNs, done), arrivals) in zip(entries, arrivals) {
+        for (admitted, arrivals) in zip(entries, arrivals) {
             var commit = StoreCommit(token: life.token)
             for (index, arrival) in arrivals.enumerated() {
                 group.note(arrival.item.history, isDuplicate: arrival.isKnown)
@@ -110,10 +79,57 @@ extension QueueWriter {
                 add(arrival, group, &drafts, &rows, &reports, &given, nowUnixMs: nowUnixMs)
             }
             group.replies.append { [commit] in
-                if untilNs > group.lateNs { done(.committed(commit)) }
+                if admitted.untilNs > group.lateNs { admitted.done(.committed(commit)) }
             }
         }
         send(reports, group, transaction, &rows)
+    }
+
+    /// The entries of a group that there is room for, and the keys of their events.
+    private func admit(_ group: Group, _ keys: inout Keys, nowUnixMs: Int64) -> [Admitted] {
+        var out: [Admitted] = []
+        // Those that were answered already are not stored by another try.
+        for case .append(let entry, let untilNs, let done) in group.jobs
+        where untilNs > group.lateNs {
+            guard hasPlace(for: entry, group) else {
+                group.replies.append { if untilNs > group.lateNs { done(.full) } }
+                continue
+            }
+            var admitted = Admitted(entry: entry, untilNs: untilNs, done: done)
+            for item in entry.items {
+                // Of a duplicate they are those of an event that nobody hears of.
+                for claim in item.shown {
+                    _ = keys.add(
+                        SeenKey(seed: seed, OpenClaim.shown, claim.key),
+                        untilUnixMs: nowUnixMs + Int64(OpenClaim.lifeMs))
+                }
+                let windowMs = item.dedupeMs ?? entry.dedupeMs
+                guard !item.event.dedupe.isEmpty, windowMs > 0 else {
+                    admitted.keys.append((nil, false))
+                    continue
+                }
+                let key = SeenKey(seed: seed, item.event.source, item.event.dedupe)
+                let isNew = keys.add(key, untilUnixMs: nowUnixMs + Int64(clamping: windowMs))
+                admitted.keys.append((key, !isNew))
+            }
+            out.append(admitted)
+        }
+        return out
+    }
+
+    /// Stores keys. Returns the new ones; nil: all are taken for new, or the transaction fails.
+    private func see(
+        _ keys: Keys, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
+    ) throws(TransactionFault) -> Set<SeenKey>? {
+        guard !keys.isEmpty else { return nil }
+        var values = keys.parameters(nowUnixMs: nowUnixMs)
+        guard group.asksFirst else {
+            values.add(Int64(keys.count))
+            transaction.send(QueueSQL.seeNew, values)
+            return nil
+        }
+        let rows = try group.run(transaction, QueueSQL.see, values)
+        return Set((0..<rows.count).map { SeenKey(rows.bytes($0, 0)) })
     }
 
     private func hasPlace(for entry: StoreEntry, _ group: Group) -> Bool {

@@ -2,36 +2,6 @@ internal import SignalboxCore
 
 /// Who holds what.
 extension QueueWriter {
-    /// Blocks of one priority that a lease looks at.
-    private static let blocksMax: Int64 = 32
-
-    /// What a lease takes, in its order.
-    private enum Pick {
-        case row(Int64)
-        case block(Int64)
-        /// So many deliveries of a block, which move to a block of their own: the rest is for others.
-        case part(Int64, Int)
-
-        /// Of the row or block.
-        var id: Int64 {
-            switch self {
-            case .row(let id), .block(let id), .part(let id, _): id
-            }
-        }
-    }
-
-    private struct Choice {
-        var picks: [Pick] = []
-        /// How many of them another life held.
-        var lost: [Int64: Int] = [:]
-        /// Rows and blocks that another life held.
-        var lostPicks: Set<Int64> = []
-        var room: Int
-        var hasMore = false
-        /// There are more blocks than were looked at, and room for them.
-        var isCut = false
-    }
-
     /// Leases deliveries of a lane.
     func lease(
         _ lane: LaneKey, _ wish: LeaseWish, _ group: Group, _ transaction: Transaction,
@@ -126,102 +96,6 @@ extension QueueWriter {
         group.note(pack)
     }
 
-    private func choose(
-        _ max: Int, _ lane: Int64, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
-    ) throws(TransactionFault) -> Choice {
-        typealias Due = (id: Int64, owner: Int64)
-        var found: [(rows: [Due], blocks: [(due: Due, count: Int)])] = Array(
-            repeating: ([], []), count: 3)
-        for rank in 0..<3 {
-            func values(_ limit: Int64) -> Parameters {
-                var out = Parameters()
-                out.add(lane)
-                out.add(Int64(rank))
-                out.add(nowUnixMs)
-                out.add(limit)
-                out.add(calm.othersDue(nowUnixMs))
-                out.add(life.number)
-                return out
-            }
-            group.ask(transaction, QueueSQL.dueRows, values(Int64(max) + 1)) { rows in
-                found[rank].rows = (0..<rows.count).map { (rows.number($0, 0), rows.number($0, 1)) }
-            }
-            group.ask(transaction, QueueSQL.dueBlocks, values(Self.blocksMax)) { rows in
-                found[rank].blocks = (0..<rows.count).map {
-                    // Of a number that is none, the block itself says how many there are.
-                    (
-                        (rows.number($0, 0), rows.number($0, 2)),
-                        rows.blockCount($0, 1) ?? Marks.count
-                    )
-                }
-            }
-        }
-        try group.finish(transaction)
-        var out = Choice(room: max)
-        func count(_ count: Int, of owner: Int64, _ pick: Int64) {
-            guard owner != 0, owner != life.number else { return }
-            out.lost[owner, default: 0] += count
-            out.lostPicks.insert(pick)
-        }
-        for (rows, blocks) in found {
-            // A delivery with its own row was tried before. It is older and comes first.
-            for (id, owner) in rows.prefix(out.room) {
-                out.picks.append(.row(id))
-                count(1, of: owner, id)
-            }
-            if rows.count > out.room { out.hasMore = true }
-            out.room -= min(out.room, rows.count)
-            for (block, left) in blocks where left > 0 {
-                guard out.room > 0 else {
-                    out.hasMore = true
-                    break
-                }
-                out.picks.append(left <= out.room ? .block(block.id) : .part(block.id, out.room))
-                if left > out.room { out.hasMore = true }
-                count(min(out.room, left), of: block.owner, block.id)
-                out.room -= min(out.room, left)
-            }
-            guard blocks.count == Int(Self.blocksMax) else { continue }
-            out.hasMore = true
-            out.isCut = out.room > 0
-            // Those of lower priority come after them.
-            if out.isCut { break }
-        }
-        return out
-    }
-
-    /// One that was never tried, or else one that is not due.
-    private func probe(
-        _ lane: Int64, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
-    ) throws(TransactionFault) -> Choice {
-        var found: [(row: Int64?, block: (id: Int64, count: Int)?)] = Array(
-            repeating: (nil, nil), count: 3)
-        for rank in 0..<3 {
-            var values = Parameters()
-            values.add(lane)
-            values.add(Int64(rank))
-            values.add(nowUnixMs)
-            group.ask(transaction, QueueSQL.probeRow, values) {
-                if $0.count > 0 { found[rank].row = $0.number(0, 0) }
-            }
-            group.ask(transaction, QueueSQL.probeBlock, values) {
-                if $0.count > 0 {
-                    found[rank].block = ($0.number(0, 0), $0.blockCount(0, 1) ?? Marks.count)
-                }
-            }
-        }
-        try group.finish(transaction)
-        var out = Choice(room: 1)
-        for (row, block) in found where out.picks.isEmpty {
-            if let block {
-                out.picks.append(block.count == 1 ? .block(block.id) : .part(block.id, 1))
-            } else if let row {
-                out.picks.append(.row(row))
-            }
-        }
-        return out
-    }
-
     /// What was read of what a lease takes.
     private final class Taken {
         var rows: [Int64: Delivery] = [:]
@@ -256,7 +130,7 @@ extension QueueWriter {
     }
 
     /// What the statements take that lease rows, or extend their leases.
-    private func lease(_ ids: [Int64], untilUnixMs: Int64) -> Parameters {
+    func lease(_ ids: [Int64], untilUnixMs: Int64) -> Parameters {
         var out = Parameters()
         out.add(life.number)
         out.add(untilUnixMs)
@@ -349,53 +223,6 @@ extension QueueWriter {
         values.add(Int64(marks.marked))
         for number in marks.numbers { values.add(number) }
         transaction.send(QueueSQL.moveOut, values)
-    }
-
-    // MARK: Longer
-
-    /// Extends leases.
-    func extend(
-        _ ids: [UInt64], untilUnixMs: Int64, _ group: Group, _ transaction: Transaction
-    ) throws(TransactionFault) -> LeaseRefusal {
-        var blocks: [Int64: HeldBlock] = [:]
-        var rows: [Int64] = []
-        for id in ids {
-            if let held = holdings[id] {
-                blocks[held.block.id] = held.block
-            } else {
-                rows.append(Int64(clamping: id))
-            }
-        }
-        var marks: [Int64: Marks] = [:]
-        var known: Set<UInt64> = []
-        if !blocks.isEmpty {
-            group.ask(
-                transaction, QueueSQL.extendBlocks,
-                lease(blocks.keys.sorted(), untilUnixMs: untilUnixMs)
-            ) { found in
-                for row in 0..<found.count {
-                    marks[found.number(row, 0)] = Marks(found, row, from: 1)
-                }
-            }
-        }
-        if !rows.isEmpty {
-            group.ask(transaction, QueueSQL.extendRows, lease(rows, untilUnixMs: untilUnixMs)) {
-                found in
-                for row in 0..<found.count { known.insert(UInt64(clamping: found.number(row, 0))) }
-            }
-        }
-        try group.finish(transaction)
-        var refusal = LeaseRefusal()
-        refusal.lost = ids.filter { id in
-            guard let held = holdings[id] else { return !known.contains(id) }
-            return marks[held.block.id].map { $0[held.index] } ?? true
-        }
-        let found = marks
-        group.effects.append {
-            self.holdings.refresh(Array(blocks.values), found)
-            for id in found.keys { blocks[id]?.untilUnixMs = untilUnixMs }
-        }
-        return refusal
     }
 }
 

@@ -14,9 +14,9 @@ final class QueueWriter: @unchecked Sendable {
     let options: PostgresOptions
     let seed: (UInt64, UInt64)
     let shared: SharedState
-    private let troubles: Troubles
+    let troubles: Troubles
     var holdings = Holdings()
-    private(set) var calm: Calm
+    var calm: Calm
     private(set) var lanes = LaneNumbers()
     private var ids: Range<UInt64> = 0..<0
     var lastSweepNs: UInt64 = 0
@@ -79,7 +79,7 @@ final class QueueWriter: @unchecked Sendable {
         return Group(Array(rest.prefix(count)))
     }
 
-    private func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
+    func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
         let tally = session.tally
         let troubles = troubles
         let answerLate = {
@@ -136,98 +136,6 @@ final class QueueWriter: @unchecked Sendable {
                 }
                 return give(up: group, error, session, sinceUnixMs: start)
             }
-        }
-    }
-
-    private func give(
-        up group: Group, _ fault: TransactionFault, _ session: Session, sinceUnixMs: Int64
-    ) -> StoreFailure? {
-        let failure = fault.failure(owner: life.token.owner)
-        switch fault {
-        case .fenced:
-            for job in group.open { job.fence(failure) }
-            return renew(session, group)
-        case .database(let fault) where fault.isFull:
-            note(.full, failure, group)
-            // Events need room. What ends deliveries makes some.
-            let others = group.open.filter { if case .append = $0 { false } else { true } }
-            for case .append(_, _, let done) in group.open {
-                done(.diskFull("the database is full"))
-            }
-            if !others.isEmpty, others.count < group.jobs.count {
-                return attempt(Group(others), session)
-            }
-            for job in others { job.refuse(failure) }
-            return nil
-        case .database(let fault) where fault.isAway:
-            // To learn what became of a commit may have taken the whole outage.
-            calm.lost(sinceUnixMs)
-            if group.awaitedUntilNs != nil { note(fault.isSlow ? .slow : .away, failure, group) }
-            session.tally.refused(group.open.count)
-            group.refuse(failure)
-            // It may be connected again to learn what became of a commit.
-            return session.isConnected ? nil : failure
-        case .database(let fault) where group.jobs.count > 1 && !fault.isSlow:
-            // One of them is to blame, and the others need not suffer.
-            for job in group.open {
-                if let failure = attempt(Group([job]), session) { return failure }
-            }
-            return nil
-        case .database(let fault) where fault.isSlow:
-            note(.slow, failure, group)
-            session.tally.refused(group.open.count)
-            group.refuse(failure)
-            return nil
-        case .database, .takenOver, .known, .failure:
-            note(.failed, failure, group)
-            group.refuse(failure)
-            return nil
-        }
-    }
-
-    /// Tells why a group was refused. One without jobs stands for the events that may come.
-    private func note(_ trouble: PostgresTrouble, _ failure: StoreFailure, _ group: Group) {
-        if group.awaitedUntilNs != nil || group.jobs.isEmpty {
-            troubles.refused(group.openEvents, trouble, failure.message)
-        } else {
-            options.onNotice(.fault(failure.message))
-        }
-    }
-
-    /// Begins another life, if no other gateway uses the name.
-    private func renew(_ session: Session, _ group: Group) -> StoreFailure? {
-        let owner = life.token.owner
-        do throws(PostgresFault) {
-            let next = try session.look { link, _ throws(PostgresFault) in
-                try Opening(link, options).renew(owner, options.version)
-            }
-            guard let next else {
-                troubles.refused(
-                    group.openEvents, .nameTaken,
-                    "another gateway named \(owner) uses the database: give each its own gateway.name"
-                )
-                return nil
-            }
-            holdings = Holdings()
-            life.become(next)
-            options.onNotice(.renewed("the gateway \(owner) was fenced; what it held is due again"))
-            return nil
-        } catch {
-            return error.isAway ? error.failure : nil
-        }
-    }
-
-    /// Asks which of the blocks of a group are still held.
-    private func refresh(_ group: Group, _ session: Session) -> StoreFailure? {
-        let values = held(group.blocks)
-        do throws(PostgresFault) {
-            let rows = try session.look { link, deadline throws(PostgresFault) in
-                try link.run(QueueSQL.heldBlocks, values, byNs: deadline)
-            }
-            holdings.refresh(group.blocks, Self.marks(rows))
-            return nil
-        } catch {
-            return error.failure
         }
     }
 
@@ -426,57 +334,6 @@ final class QueueWriter: @unchecked Sendable {
         let delta = group.delta
         group.effects.append {
             self.shared.waiting.store(waiting - delta, ordering: .relaxed)
-        }
-    }
-}
-
-extension LaneKey {
-    /// From the columns sender, app and kind.
-    init(_ rows: Rows, _ row: Int, from column: Int) {
-        self.init(
-            sender: rows.text(row, column), app: rows.text(row, column + 1),
-            kind: DeliveryKind(rawValue: UInt8(clamping: rows.number(row, column + 2))) ?? .push)
-    }
-}
-
-extension Marks {
-    /// From four columns.
-    init(_ rows: Rows, _ row: Int, from column: Int) {
-        func word(_ index: Int) -> UInt64 { UInt64(bitPattern: rows.number(row, column + index)) }
-        self.init(word(0), word(1), word(2), word(3))
-    }
-
-    /// For four columns.
-    var numbers: [Int64] {
-        let words = fourWords
-        return [words.0, words.1, words.2, words.3].map { Int64(bitPattern: $0) }
-    }
-}
-
-/// The numbers of lanes in the database; they never change.
-struct LaneNumbers {
-    private var numbers: [LaneKey: Int64] = [:]
-    private(set) var keys: [Int64: LaneKey] = [:]
-
-    subscript(lane: LaneKey) -> Int64? { numbers[lane] }
-
-    /// Makes lanes, and reads all.
-    mutating func learn(
-        _ lanes: Set<LaneKey>, _ link: PostgresLink, byNs deadlineNs: UInt64
-    ) throws(PostgresFault) {
-        for lane in lanes.sorted() {
-            var values = Parameters()
-            values.add(lane.sender)
-            values.add(lane.app)
-            values.add(Int64(lane.kind.rawValue))
-            link.send(QueueSQL.makeLane, values)
-        }
-        let place = link.send(QueueSQL.lanes)
-        let rows = try link.finish(byNs: deadlineNs)[place]
-        for row in 0..<rows.count {
-            let key = LaneKey(rows, row, from: 1)
-            numbers[key] = rows.number(row, 0)
-            keys[rows.number(row, 0)] = key
         }
     }
 }

@@ -1,24 +1,13 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// What a gateway finds and does before it serves: its tables, its life, its lanes.
+/// A connection to a database whose tables may be missing, or locked by others.
 struct Opening {
     let link: PostgresLink
     let place: String
     let locks: LockWait
     /// How long a statement may take: one that changes the tables, or counts what waits.
     static let maxNs: UInt64 = 120_000_000_000
-
-    /// What the database said.
-    struct State {
-        var life: Life
-        var seed: (UInt64, UInt64)
-        var nowUnixMs: Int64
-        var waiting: Int
-        var nextOutcome: Int
-        /// What an operator should know.
-        var notices: [PostgresNotice]
-    }
 
     init(
         _ address: PostgresAddress, usesNames: Bool,
@@ -63,26 +52,6 @@ struct Opening {
                 // In a transaction all of it is done again.
                 guard error.isLocked, !link.isInTransaction, locks.goesOn(link) else { throw error }
             }
-        }
-    }
-
-    /// Makes the tables if there are none, and begins a life of the owner.
-    func begin(owner: String, version: String) throws(StoreError) -> State {
-        try makeTables()
-        let hasCopy = try reporting { () throws(PostgresFault) in
-            try run(CopyTable.isThere).number(0, 0) != 0
-        }
-        guard !hasCopy else { throw StoreError.unfinishedCopy(place) }
-        return try reporting { () throws(PostgresFault) in
-            let notices = try durability()
-            let seed = try seed()
-            let (life, now) = try retrying { () throws(PostgresFault) in
-                try start(owner, version)
-            }
-            return State(
-                life: life, seed: seed, nowUnixMs: now,
-                waiting: Int(try run(QueueSQL.waiting.sql).number(0, 0)),
-                nextOutcome: Int(try run(OutcomeTables.next.sql).number(0, 0)), notices: notices)
         }
     }
 
@@ -146,22 +115,5 @@ struct Opening {
                 pauses.wait {}
             }
         }
-    }
-
-    /// The key of `SeenKey`, made by whoever comes first.
-    private func seed() throws(PostgresFault) -> (UInt64, UInt64) {
-        for name in ["seed_0", "seed_1"] {
-            var values = Parameters()
-            values.add(name)
-            values.add(Int64.random(in: .min ... .max))
-            _ = try run(
-                """
-                INSERT INTO signalbox.meta (name, value) VALUES ($1::text, $2::bigint)
-                ON CONFLICT (name) DO NOTHING
-                """, values)
-        }
-        let rows = try run(
-            "SELECT value FROM signalbox.meta WHERE name IN ('seed_0', 'seed_1') ORDER BY name")
-        return (UInt64(bitPattern: rows.number(0, 0)), UInt64(bitPattern: rows.number(1, 0)))
     }
 }

@@ -4,6 +4,7 @@
 /// number belongs here. What a newer gateway only adds keeps the number, so that both use one database.
 enum Schema {
     static let number = 1
+    static let historyParts: Int64 = 8
 
     static let tables =
         sequences + [gateway, lane] + block + delivery + dead + seen + mark + outcomes + devices
@@ -201,6 +202,6 @@ enum Schema {
             """
             part bigint NOT NULL, at bigint NOT NULL, gateway text NOT NULL, tags bytea NOT NULL,
             records bytea NOT NULL
-            """, parts: HistoryRotation.count)
+            """, parts: historyParts)
         + ["CREATE INDEX history_at ON signalbox.history (at)"]
 }

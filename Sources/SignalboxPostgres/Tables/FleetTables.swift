@@ -1,44 +1,5 @@
-public import SignalboxCore
+internal import SignalboxCore
 internal import SignalboxThreads
-
-extension PostgresStore: FleetStore {
-    /// The gateways of the database, and the backlog of each lane.
-    public func fleet() async throws -> Fleet {
-        try await look { link, deadline throws(PostgresFault) in
-            try FleetTables.read(link, byNs: deadline)
-        }
-    }
-
-    /// Says which configuration this gateway has. Each heartbeat repeats it.
-    public func setConfiguration(_ digest: String) {
-        shared.configuration = digest
-        let life = life
-        change(
-            { transaction in
-                var values = Parameters()
-                values.add(life.number)
-                values.add(digest)
-                transaction.send(FleetTables.configure, values)
-            }, done: { _ in })
-    }
-
-    /// The same without a gateway: nothing in the database is changed.
-    public static func fleet(
-        of address: PostgresAddress, usesNames: Bool
-    ) throws(StoreError) -> Fleet {
-        let locks = LockWait(maxMs: LockWait.lookMs)
-        return try Opening(address, usesNames: usesNames, locks: locks).fleet()
-    }
-}
-
-extension Opening {
-    fileprivate func fleet() throws(StoreError) -> Fleet {
-        try requireTables()
-        return try reporting { () throws(PostgresFault) in
-            try FleetTables.read(link, byNs: SystemClock.monotonicNs + Session.statementsMaxNs)
-        }
-    }
-}
 
 /// What an operator sees of the fleet.
 enum FleetTables {
@@ -49,7 +10,7 @@ enum FleetTables {
         FROM signalbox.gateway ORDER BY name
         """)
 
-    fileprivate static let configure = Statement(
+    static let configure = Statement(
         "configure", "UPDATE signalbox.gateway SET config = $2::text WHERE life = $1::bigint")
 
     /// Per lane and life; 0: nobody holds it. What was given back has no time from which it is due (0).

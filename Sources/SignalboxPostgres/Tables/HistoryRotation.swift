@@ -8,7 +8,6 @@ internal import SignalboxThreads
 ///
 /// `@unchecked Sendable`: used by its desk's thread alone.
 final class HistoryRotation: @unchecked Sendable {
-    static let count: Int64 = 8
     private static let restNs: UInt64 = 600_000_000_000
 
     private let shared: SharedState
@@ -26,7 +25,7 @@ final class HistoryRotation: @unchecked Sendable {
         // Nothing is kept any more: that goes for what was kept before, too.
         let oldest =
             limits.bytesMax > 0 ? nowUnixMs - Int64(clamping: limits.keepMs) : Int64.max
-        for part in 0..<Self.count { try empty(part, before: oldest, session) }
+        for part in 0..<Schema.historyParts { try empty(part, before: oldest, session) }
     }
 
     private func rotate(
@@ -37,7 +36,7 @@ final class HistoryRotation: @unchecked Sendable {
                 Statement(
                     "",
                     """
-                    SELECT abs(value % \(Self.count)) FROM signalbox.meta WHERE name = 'history_part'
+                    SELECT abs(value % \(Schema.historyParts)) FROM signalbox.meta WHERE name = 'history_part'
                     FOR UPDATE SKIP LOCKED
                     """))
             guard rows.count > 0 else { return }
@@ -55,10 +54,12 @@ final class HistoryRotation: @unchecked Sendable {
                 SELECT pg_total_relation_size('signalbox.history_\(part)'),
                   (SELECT min(at) FROM signalbox.history_\(part))
                 """))
-        let isLarge = found.number(0, 0) > Int64(clamping: limits.bytesMax) / Self.count
+        let isLarge = found.number(0, 0) > Int64(clamping: limits.bytesMax) / Schema.historyParts
         let age = found.optional(0, 1).map { nowUnixMs - $0 } ?? 0
-        guard isLarge || age > Int64(clamping: limits.keepMs) / (Self.count - 1) else { return }
-        let next = (part + 1) % Self.count
+        guard isLarge || age > Int64(clamping: limits.keepMs) / (Schema.historyParts - 1) else {
+            return
+        }
+        let next = (part + 1) % Schema.historyParts
         guard try Self.empty(next, transaction) else { return }
         transaction.send(
             Statement(

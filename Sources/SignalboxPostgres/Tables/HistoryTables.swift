@@ -9,7 +9,7 @@ enum HistoryTables {
         "insert_history",
         """
         INSERT INTO signalbox.history (part, at, gateway, tags, records)
-        SELECT \(CurrentHalf.of("history", parts: HistoryRotation.count)), $1::bigint, $2::text, $3::bytea, $4::bytea
+        SELECT \(CurrentHalf.of("history", parts: Schema.historyParts)), $1::bigint, $2::text, $3::bytea, $4::bytea
         """)
 
     static func append(

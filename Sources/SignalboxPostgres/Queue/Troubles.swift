@@ -2,20 +2,6 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Why the database does not take events.
-public enum PostgresTrouble: String, Sendable, CaseIterable {
-    /// It cannot be reached.
-    case away
-    /// It did not store an event within a second, or somebody holds a lock.
-    case slow
-    /// It has no room.
-    case full
-    /// Another gateway with this one's name uses it.
-    case nameTaken
-    /// It refuses a statement.
-    case failed
-}
-
 /// An outage: it begins with the first event that is refused, and is over when none was for a while.
 ///
 /// As long as nothing but refusals follow each other, the gateway takes no webhooks (`stop`). The first event that is
