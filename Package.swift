@@ -325,7 +325,8 @@ let package = Package(
         .testTarget(
             name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: tests),
         .testTarget(
-            name: "SignalboxDispatchTests", dependencies: ["SignalboxDispatch", "SignalboxCore"],
+            name: "SignalboxDispatchTests",
+            dependencies: ["SignalboxDispatch", "SignalboxCore", "StoreConformance"],
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxJSONTests", dependencies: ["SignalboxJSON", "SignalboxCore"],

@@ -17,3 +17,11 @@ struct SplitMix: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 }
+
+func rank(_ delivery: Delivery) -> Int {
+    switch delivery.content.notification.priority ?? .normal {
+    case .high: 0
+    case .normal: 1
+    case .low: 2
+    }
+}

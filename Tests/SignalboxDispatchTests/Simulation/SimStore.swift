@@ -2,33 +2,25 @@ import SignalboxCore
 import SignalboxDispatch
 import Synchronization
 
+@testable import StoreConformance
+
 /// A store that keeps its commits whatever happens to the process; slow, and sometimes failing.
 ///
-/// Its own clock decides about leases.
+/// `MemoryStorage` is the store itself, on a steady clock of its own. This one delays its answers and makes calls fail, and
+/// remembers what a process cannot know.
 ///
 /// It answers in the order of the calls, or in any order (`isOrdered`).
 final class SimStore: Sendable {
-    struct Row {
-        var delivery: Delivery
-        var dueUnixMs: UInt64
-        var isFree = false
-        var holder: LeaseToken?
-        var leasedUntilMs: UInt64 = 0
-        var stale: Staleness = []
-
-        mutating func giveBack() { (holder, leasedUntilMs) = (nil, 0) }
-    }
-
     enum End: Equatable { case delivered, dead(String) }
 
     private struct State {
-        var rows: [UInt64: Row] = [:]
+        /// Of the current life of each process.
+        var stores: [Int: MemoryStore] = [:]
         var ends: [UInt64: End] = [:]
         var attempts: [UInt64: UInt32] = [:]
         var failures = 0.0
         var delayMs: UInt64 = 5
         var busyUntilMs: UInt64 = 0
-        var epochs: [Int: UInt64] = [:]
         /// How often a delivery was leased again while its holder might still have been sending.
         var takenOver: [UInt64: Int] = [:]
         /// Leased again, or free to be, by the process whose own lease had ended.
@@ -46,22 +38,32 @@ final class SimStore: Sendable {
         var hastenings = 0
         /// Taken back from a process before the lease ended, which the process cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
+
+        /// Who holds a delivery, or held it last in a life that has not ended.
+        func holder(_ entry: MemoryQueue.Entry) -> LeaseToken? {
+            (entry.holder ?? entry.formerHolder).flatMap { token in
+                Int(token.owner).flatMap { stores[$0]?.token } == token ? token : nil
+            }
+        }
     }
 
     private let clock: SimClock
     private let isOrdered: Bool
+    private let storage: MemoryStorage
     private let state = Mutex(State())
 
     init(clock: SimClock, isOrdered: Bool) {
         self.clock = clock
         self.isOrdered = isOrdered
+        var options = MemoryStorage.Options { clock.now.steadyMs }
+        options.leaseMs = SimGateway.leaseMs
+        storage = MemoryStorage(options)
     }
 
+    private var entries: [UInt64: MemoryQueue.Entry] { storage.state.withLock { $0.queue.entries } }
     var ends: [UInt64: End] { state.withLock { $0.ends } }
-    var waiting: [UInt64] { state.withLock { $0.rows.keys.sorted() } }
-    var waitingLanes: Set<LaneKey> {
-        state.withLock { Set($0.rows.values.map { LaneKey($0.delivery) }) }
-    }
+    var waiting: [UInt64] { entries.keys.sorted() }
+    var waitingLanes: Set<LaneKey> { Set(entries.values.map { LaneKey($0.delivery) }) }
     /// How many attempts counted.
     var attempts: [UInt64: UInt32] { state.withLock { $0.attempts } }
 
@@ -76,13 +78,13 @@ final class SimStore: Sendable {
 
     /// Whether a process may send a delivery now.
     func isHeld(_ id: UInt64, by process: Int) -> Bool {
-        let now = clock.now.steadyMs
+        let (now, entry) = (clock.now.steadyMs, entries[id])
         return state.withLock { state in
             if state.takenBack[id]?.contains(process) == true || state.leasedAgain.contains(id) {
                 return true
             }
-            guard let row = state.rows[id] else { return state.endedBy[id] == process }
-            return row.holder?.owner == "\(process)" && row.leasedUntilMs > now
+            guard let entry else { return state.endedBy[id] == process }
+            return entry.holder?.owner == "\(process)" && entry.dueUnixMs > now
         }
     }
 
@@ -90,29 +92,23 @@ final class SimStore: Sendable {
     ///
     /// The store may also do so at any time.
     func takeBack(from process: Int, isAlive: Bool) {
+        let entries = entries
         state.withLock { state in
-            state.epochs[process, default: 0] += 1
-            for (id, row) in state.rows where row.holder?.owner == "\(process)" {
-                if isAlive {
-                    state.takenBack[id, default: []].insert(process)
-                    state.leasedAgain.insert(id)
-                    state.takenOver[id, default: 0] += 1
-                }
-                state.rows[id]?.giveBack()
+            for (id, entry) in entries
+            where isAlive && state.holder(entry)?.owner == "\(process)" {
+                state.takenBack[id, default: []].insert(process)
+                state.leasedAgain.insert(id)
+                state.takenOver[id, default: 0] += 1
             }
+            state.stores[process] = storage.open(owner: "\(process)")
         }
-    }
-
-    private static func token(_ life: SimClock.Life, _ state: State) -> LeaseToken {
-        LeaseToken(owner: "\(life.process)", epoch: state.epochs[life.process] ?? 0)
     }
 
     /// The lanes with deliveries that nobody holds.
     var dueLanes: Set<LaneKey> {
         let now = clock.now.steadyMs
-        return state.withLock { state in
-            Set(state.rows.values.filter { $0.leasedUntilMs <= now }.map { LaneKey($0.delivery) })
-        }
+        let free = entries.values.filter { $0.holder == nil || $0.dueUnixMs <= now }
+        return Set(free.map { LaneKey($0.delivery) })
     }
 
     /// Commits deliveries; `done` gets the token under which the ones taken over are held.
@@ -120,23 +116,21 @@ final class SimStore: Sendable {
         _ deliveries: [Delivery], taken: Set<UInt64>, of process: SimProcess,
         done: @escaping @Sendable (LeaseToken?) -> Void
     ) {
-        perform(process, done) { [clock] state in
-            let now = clock.now.unixMs
-            let token = Self.token(process.life, state)
+        perform(process, done) { [clock] store, _ in
+            let item = StoreEntry.Item(
+                event: Event(id: 1, source: "s", type: "t"), deliveries: deliveries, taken: taken)
+            let entry = StoreEntry(
+                items: [item], receivedUnixMs: clock.now.unixMs, dedupeMs: 0)
+            let answer = Answer<StoreAnswer>()
+            store.append(entry) { answer.set($0) }
+            guard case .committed(let commit) = answer.value else { return nil }
             for delivery in deliveries {
-                var row = Row(delivery: delivery, dueUnixMs: now)
-                if taken.contains(delivery.id) {
-                    row.holder = token
-                    row.leasedUntilMs = clock.now.steadyMs + SimGateway.leaseMs
-                }
-                state.rows[delivery.id] = row
                 clock.note(
                     delivery.id,
-                    "committed for \(delivery.device.app)\(row.holder == nil ? "" : ", taken")")
+                    "committed for \(delivery.device.app)\(taken.contains(delivery.id) ? ", taken" : "")"
+                )
             }
-            return token
-        } failed: {
-            nil
+            return commit.token
         }
     }
 
@@ -144,96 +138,52 @@ final class SimStore: Sendable {
         _ lane: LaneKey, _ wish: LeaseWish, of process: SimProcess,
         done: @escaping @Sendable (StoreLease?) -> Void
     ) {
-        perform(process, done) { [clock] state in
-            let (now, steadyMs) = (clock.now.unixMs, clock.now.steadyMs)
-            let token = Self.token(process.life, state)
-            let own = state.rows.values.filter {
-                LaneKey($0.delivery) == lane && $0.leasedUntilMs <= steadyMs
-            }
-            let due = own.filter { $0.dueUnixMs <= now || wish.isProbe }.sorted {
-                Self.place($0, wish) < Self.place($1, wish)
-            }
-            var lease = StoreLease(token: token)
-            for row in due.prefix(wish.max) {
-                let id = row.delivery.id
-                if let former = row.holder {
+        perform(process, done) { [self] store, state in
+            let before = entries
+            let answer = Answer<StoreLease>()
+            store.lease(lane, wish) { answer.set($0) }
+            guard let lease = answer.value else { return nil }
+            for id in lease.deliveries.map(\.id) {
+                if let former = before[id].flatMap(state.holder) {
                     state.takenOver[id, default: 0] += 1
-                    if former.owner == token.owner { state.leasedAgain.insert(id) }
+                    if former.owner == store.token.owner { state.leasedAgain.insert(id) }
                 }
                 state.takenBack[id]?.remove(process.life.process)
-                state.rows[id]?.holder = token
-                state.rows[id]?.leasedUntilMs = steadyMs + wish.forMs
-                lease.deliveries.append(row.delivery)
-                if !row.stale.isEmpty { lease.stale[id] = row.stale }
+                clock.note(id, "lent to \(store.token.owner)\(wish.isProbe ? " to try" : "")")
             }
-            for delivery in lease.deliveries {
-                clock.note(
-                    delivery.id, "lent to \(token.owner)\(wish.isProbe ? " to try" : "")")
-            }
-            let lent = Set(lease.deliveries.map(\.id))
-            let rest = own.filter { !lent.contains($0.delivery.id) }
-            lease.hasMore = rest.contains { $0.dueUnixMs <= now }
-            let waits = rest.map(\.dueUnixMs).filter { $0 > now }.map { $0 - now }
-            let leased = state.rows.values.filter {
-                LaneKey($0.delivery) == lane && $0.leasedUntilMs > steadyMs
-                    && !lent.contains($0.delivery.id)
-            }
-            lease.nextDueInMs = (waits + leased.map { $0.leasedUntilMs - steadyMs }).min()
             return lease
-        } failed: {
-            nil
         }
-    }
-
-    private static func place(_ row: Row, _ wish: LeaseWish) -> (Int, Int, UInt64, UInt64) {
-        (
-            wish.isProbe && row.delivery.attempt > 1 ? 1 : 0, rank(row.delivery), row.dueUnixMs,
-            row.delivery.id
-        )
     }
 
     fileprivate func settle(
         _ ends: [LeaseEnd], under token: LeaseToken, of process: SimProcess,
         done: @escaping @Sendable (LeaseRefusal?) -> Void
     ) {
-        perform(process, done) { [clock] state in
-            guard token == Self.token(process.life, state) else {
-                for end in ends {
-                    clock.note(end.id, "refused: \(end)")
-                    // It was recorded, and is sent again.
-                    state.takenOver[end.id, default: 0] += 1
-                }
-                return .fenced
-            }
-            var refusal = LeaseRefusal()
+        perform(process, done) { [clock] store, state in
+            let answer = Answer<LeaseRefusal>()
+            store.settle(ends, under: token, outcomes: OutcomePack()) { answer.set($0) }
+            guard let refusal = answer.value else { return nil }
             for end in ends {
-                guard let row = state.rows[end.id], row.holder == nil || row.holder == token else {
-                    clock.note(end.id, "lost: \(end)")
-                    refusal.lost.append(end.id)
-                    // A late answer, while somebody else tries the delivery.
+                guard !refusal.isFenced, !refusal.lost.contains(end.id) else {
+                    clock.note(end.id, "\(refusal.isFenced ? "refused" : "lost"): \(end)")
+                    // It was recorded, and is sent again; or somebody else tries it.
                     state.takenOver[end.id, default: 0] += 1
                     continue
                 }
                 clock.note(end.id, "stored: \(end)")
-                Self.apply(end, &state, clock.now.unixMs)
-                if state.rows[end.id] == nil { state.endedBy[end.id] = process.life.process }
+                switch end {
+                case .delivered(let id, _): state.ends[id] = .delivered
+                case .dead(let id, let reason, _): state.ends[id] = .dead(reason)
+                case .retry(let id, _, _, isFree: false): state.attempts[id, default: 0] += 1
+                case .retry, .released: continue
+                }
+                if state.ends[end.id] != nil { state.endedBy[end.id] = process.life.process }
             }
-            for case .delivered(_, let new?) in ends { Self.mark(new, &state) }
+            for case .delivered(_, let new?) in ends where !refusal.isFenced {
+                guard let key = new.shown else { continue }
+                state.accepted[key] = max(state.accepted[key] ?? new.order, new.order)
+            }
             return refusal
-        } failed: {
-            nil
-        }
-    }
-
-    /// Like a store, it knows the keys of those alone that were tried.
-    private static func mark(_ new: Supersession, _ state: inout State) {
-        guard let key = new.shown else { return }
-        state.accepted[key] = max(state.accepted[key] ?? new.order, new.order)
-        for (id, row) in state.rows
-        where row.delivery.attempt > 1 && row.delivery.supersession?.shown == key
-            && row.delivery.order < new.order
-        {
-            state.rows[id]?.stale = .shown
         }
     }
 
@@ -247,65 +197,25 @@ final class SimStore: Sendable {
         _ ids: [UInt64], under token: LeaseToken, forMs: UInt64, of process: SimProcess,
         done: @escaping @Sendable (LeaseRefusal?) -> Void
     ) {
-        perform(process, done) { [clock] state in
-            guard token == Self.token(process.life, state) else { return .fenced }
-            var refusal = LeaseRefusal()
-            for id in ids {
-                guard state.rows[id]?.holder == token else {
-                    refusal.lost.append(id)
-                    continue
-                }
-                state.rows[id]?.leasedUntilMs = clock.now.steadyMs + forMs
-            }
-            return refusal
-        } failed: {
-            nil
-        }
-    }
-
-    private static func apply(_ change: LeaseEnd, _ state: inout State, _ now: UInt64) {
-        guard var row = state.rows[change.id] else { return }
-        switch change {
-        case .delivered(let id, _):
-            state.rows[id] = nil
-            state.ends[id] = .delivered
-        case .dead(let id, let reason, _):
-            state.rows[id] = nil
-            state.ends[id] = .dead(reason)
-        case .released(let id):
-            state.rows[id]?.giveBack()
-        case .retry(let id, let wait, _, let isFree):
-            row.delivery.attempt += 1
-            if isFree {
-                row.delivery.freeAttempts += 1
-            } else {
-                state.attempts[id, default: 0] += 1
-            }
-            (row.dueUnixMs, row.isFree) = (now + wait, isFree)
-            row.giveBack()
-            state.rows[id] = row
+        perform(process, done) { store, _ in
+            let answer = Answer<LeaseRefusal>()
+            store.extend(ids, under: token, forMs: forMs) { answer.set($0) }
+            return answer.value
         }
     }
 
     func hasten(_ lane: LaneKey, of process: SimProcess) {
-        let now = clock.now.unixMs
-        perform(process, { (_: Bool) in }) { state in
+        perform(process, { (_: Bool?) in }) { store, state in
             state.hastenings += 1
-            for (id, row) in state.rows
-            where row.isFree && row.dueUnixMs > now && LaneKey(row.delivery) == lane {
-                state.rows[id]?.dueUnixMs = now
-            }
+            store.hasten(lane)
             return true
-        } failed: {
-            false
         }
     }
 
     /// A dead process neither calls nor gets answers, a stopped one gets them later; commits stay.
     private func perform<Answer: Sendable>(
-        _ process: SimProcess, _ done: @escaping @Sendable (Answer) -> Void,
-        _ work: @escaping @Sendable (inout State) -> Answer,
-        failed: @escaping @Sendable () -> Answer
+        _ process: SimProcess, _ done: @escaping @Sendable (Answer?) -> Void,
+        _ work: @escaping @Sendable (MemoryStore, inout State) -> Answer?
     ) {
         let steadyMs = clock.now.steadyMs
         let dice = clock.dice(.max)
@@ -318,10 +228,27 @@ final class SimStore: Sendable {
         clock.outside(ms: wait) { [self] in
             guard clock.isCurrent(process.life) else { return }
             let isFailing = clock.chance(state.withLock { $0.failures })
-            let answer = isFailing ? failed() : state.withLock { work(&$0) }
+            if isFailing { storage.fail("as the test wants") }
+            let answer = state.withLock { state in
+                state.stores[process.life.process].flatMap { work($0, &state) }
+            }
+            storage.fail(nil)
             if isOrdered, !clock.isStopped(process.life.process) { return done(answer) }
             process.later(ms: isOrdered ? 0 : clock.dice(3)) { done(answer) }
         }
+    }
+}
+
+/// What a store answered that answers at once; nil: it failed.
+private final class Answer<Value: Sendable>: Sendable {
+    private let found = Mutex<Value?>(nil)
+
+    var value: Value? { found.withLock { $0 } }
+
+    func set(_ new: Value) { found.withLock { $0 = new } }
+
+    func set(_ result: Result<Value, StoreFailure>) {
+        if case .success(let new) = result { set(new) }
     }
 }
 
@@ -346,12 +273,4 @@ struct SimLaneStore: LaneStore {
     ) { store.extend(ids, under: token, forMs: forMs, of: process, done: done) }
 
     func hasten(_ lane: LaneKey) { store.hasten(lane, of: process) }
-}
-
-func rank(_ delivery: Delivery) -> Int {
-    switch delivery.content.notification.priority ?? .normal {
-    case .high: 0
-    case .normal: 1
-    case .low: 2
-    }
 }
