@@ -73,7 +73,7 @@ let plugins = [
     cPlugin("HelloC"),
     cPlugin("Kafka", dependencies: ["BusEvents"], exclude: ["README.md"], libraries: ["rdkafka"]),
     cPlugin("NATS", dependencies: ["BusEvents"], exclude: ["README.md"], libraries: ["nats"]),
-    cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
+    cPlugin("SMTP", dependencies: ["CCurl", "COpenSSL"], exclude: ["README.md"]),
 ]
 
 let package = Package(

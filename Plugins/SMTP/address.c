@@ -1,22 +1,10 @@
-#include "address.h"
-
-#include <stdlib.h>
-#include <string.h>
+/* address.c - validates e-mail addresses. */
+#include "message.h"
 
 size_t smtp_utf8_length(const char *p, size_t left) {
   const unsigned char *s = (const unsigned char *)p;
-  if (!left) return 0;
-  if (s[0] < 0x80) return 1;
-  size_t len = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-  if (s[0] < 0xC2 || s[0] > 0xF4 || left < len) return 0;
-  for (size_t k = 1; k < len; k++)
-    if ((s[k] & 0xC0) != 0x80) return 0;
-  if (s[0] == 0xC2 && s[1] < 0xA0) return 0;                     /* C1 controls */
-  if (s[0] == 0xE0 && s[1] < 0xA0) return 0;                     /* overlong */
-  if (s[0] == 0xED && s[1] > 0x9F) return 0;                     /* surrogates */
-  if (s[0] == 0xF0 && s[1] < 0x90) return 0;                     /* overlong */
-  if (s[0] == 0xF4 && s[1] > 0x8F) return 0;                     /* beyond Unicode */
-  return len;
+  size_t length = left ? sbx_utf8_length(s, left) : 0;
+  return length == 2 && s[0] == 0xC2 && s[1] < 0xA0 ? 0 : length;  /* C1 controls */
 }
 
 static bool is_alphanumeric(char c) {

@@ -1,9 +1,7 @@
+/* config.c - the schema, and the reader behind it. */
 #include "config.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char smtp_config_schema[] =
   "{\"type\":\"object\",\"family\":\"smtp\",\"addresses\":{},\"required\":[\"host\",\"from\"],\"properties\":{"
@@ -18,6 +16,15 @@ const char smtp_config_schema[] =
   "\"description\":\"account to log in with; needs password\"},"
   "\"password\":{\"type\":\"string\",\"format\":\"secret\",\"minLength\":1,\"maxLength\":1024,"
   "\"description\":\"the account's password, such as ${file:secrets/smtp}\"},"
+  "\"bearer_token\":{\"type\":\"string\",\"format\":\"secret\",\"minLength\":1,\"maxLength\":8192,"
+  "\"description\":\"instead of password: an OAuth access token that something else renews, such as ${file:secrets/token}\"},"
+  "\"oauth\":{\"type\":\"object\",\"description\":\"instead of password: gets access tokens with client credentials\","
+  "\"required\":[\"token_url\",\"client_id\",\"client_secret\"],\"properties\":{"
+  "\"token_url\":{\"type\":\"string\",\"format\":\"uri\",\"minLength\":1,\"maxLength\":1000},"
+  "\"client_id\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":500},"
+  "\"client_secret\":{\"type\":\"string\",\"format\":\"secret\",\"minLength\":1,\"maxLength\":1024},"
+  "\"scope\":{\"type\":\"string\",\"maxLength\":1000,\"default\":\"\","
+  "\"description\":\"such as https://outlook.office365.com/.default\"}}},"
   "\"from\":{\"type\":\"string\",\"minLength\":3,\"maxLength\":500,"
   "\"description\":\"the sender, such as Support <support@example.com>; bounces go there, too\"},"
   "\"reply_to\":{\"type\":\"string\",\"maxLength\":500,\"default\":\"\","
@@ -39,16 +46,8 @@ typedef struct reader {
   sbx_status status;
 } reader;
 
-sbx_status smtp_refuse(sbx_error *error, sbx_status status, const char *message) {
-  if (error && SBX_HAS(error, message)) {
-    error->status = status;
-    snprintf(error->message, sizeof error->message, "%s", message);
-  }
-  return status;
-}
-
 static void refuse(reader *in, const char *message) {
-  if (in->status == SBX_OK) in->status = smtp_refuse(in->error, SBX_E_INVALID, message);
+  if (in->status == SBX_OK) in->status = sbx_fail(in->error, SBX_E_INVALID, "%s", message);
 }
 
 /* The text at a path; empty if there is none. */
@@ -84,49 +83,60 @@ static void mailbox_at(reader *in, sbx_str pointer, smtp_mailbox *out, const cha
   if (!smtp_mailbox_parse(text_at(in, pointer), out)) refuse(in, refusal);
 }
 
-/* The session checks the peer's actual address again before it logs in. */
+/* The session checks the peer's actual address again before it connects. */
 static bool is_loopback(const char *host) {
   struct in_addr address;
   if (inet_pton(AF_INET, host, &address) == 1) return ntohl(address.s_addr) >> 24 == 127;
   return !strcmp(host, "localhost") || !strcmp(host, "::1");
 }
 
+static void read_login(reader *in, smtp_config *config) {
+  static const struct { sbx_str pointer; smtp_login login; } ways[] = {
+    {{"/password", 9}, SMTP_PASSWORD}, {{"/bearer_token", 13}, SMTP_TOKEN}, {{"/oauth", 6}, SMTP_OAUTH}};
+  for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+    if (!is_there(in, ways[k].pointer)) continue;
+    if (config->login) refuse(in, "password, bearer_token and oauth exclude each other");
+    config->login = ways[k].login;
+  }
+  if (config->login && !config->username[0]) refuse(in, "password, bearer_token and oauth need username");
+  if (config->username[0] && !config->login) refuse(in, "username needs password, bearer_token or oauth");
+  if (config->login && config->security == SMTP_NONE && !is_loopback(config->host))
+    refuse(in, "security none would send the login in the clear; only to this machine itself it may");
+}
+
 sbx_status smtp_config_read(const sbx_host *host, sbx_str text, smtp_config *config, sbx_error *error) {
   reader in = {.json = host->service(host, SBX_SVC_JSON), .error = error};
   sbx_status status = in.json->parse(host, text, &in.root, error);
   if (status != SBX_OK) return status;
-  config->host = copy_at(&in, STR("/host"), "host has a control character");
-  config->ca_file = copy_at(&in, STR("/ca_file"), "ca_file has a control character");
-  config->username = copy_at(&in, STR("/username"), "username has a control character");
-  config->subject_prefix = copy_at(&in, STR("/subject_prefix"), "subject_prefix has a control character");
-  config->helo = copy_at(&in, STR("/helo"), "helo has a control character");
-  config->port = number_at(&in, STR("/port"), 587);
-  config->connections_max = number_at(&in, STR("/connections_max"), 2);
-  config->timeout_ms = number_at(&in, STR("/timeout_ms"), 10000);
-  mailbox_at(&in, STR("/from"), &config->from, "from is neither an address nor \"Name <address>\"");
-  if (text_at(&in, STR("/reply_to")).len)
-    mailbox_at(&in, STR("/reply_to"), &config->reply_to, "reply_to is neither an address nor \"Name <address>\"");
-  sbx_str security = text_at(&in, STR("/security"));
-  if (security.len == 3 && !memcmp(security.ptr, "tls", 3)) config->security = SMTP_TLS;
-  if (security.len == 4 && !memcmp(security.ptr, "none", 4)) config->security = SMTP_NONE;
+  config->host = copy_at(&in, SBX_STR("/host"), "host has a control character");
+  config->ca_file = copy_at(&in, SBX_STR("/ca_file"), "ca_file has a control character");
+  config->username = copy_at(&in, SBX_STR("/username"), "username has a control character");
+  config->subject_prefix = copy_at(&in, SBX_STR("/subject_prefix"), "subject_prefix has a control character");
+  config->helo = copy_at(&in, SBX_STR("/helo"), "helo has a control character");
+  config->token_url = copy_at(&in, SBX_STR("/oauth/token_url"), "token_url has a control character");
+  config->client_id = copy_at(&in, SBX_STR("/oauth/client_id"), "client_id has a control character");
+  config->scope = copy_at(&in, SBX_STR("/oauth/scope"), "scope has a control character");
+  config->port = number_at(&in, SBX_STR("/port"), 587);
+  config->connections_max = number_at(&in, SBX_STR("/connections_max"), 2);
+  config->timeout_ms = number_at(&in, SBX_STR("/timeout_ms"), 10000);
+  mailbox_at(&in, SBX_STR("/from"), &config->from, "from is neither an address nor \"Name <address>\"");
+  if (text_at(&in, SBX_STR("/reply_to")).len)
+    mailbox_at(&in, SBX_STR("/reply_to"), &config->reply_to, "reply_to is neither an address nor \"Name <address>\"");
+  sbx_str security = text_at(&in, SBX_STR("/security"));
+  if (sbx_is(security, "tls")) config->security = SMTP_TLS;
+  if (sbx_is(security, "none")) config->security = SMTP_NONE;
   if (in.status == SBX_E_INTERNAL) return in.status;
 
   if (!config->connections_max) refuse(&in, "connections_max is 0");
   if (!config->host[0]) refuse(&in, "host is missing");
-  if (!config->username[0] && is_there(&in, STR("/password"))) refuse(&in, "password needs username");
-  if (config->username[0] && !is_there(&in, STR("/password"))) refuse(&in, "username needs password");
-  if (config->username[0] && config->security == SMTP_NONE && !is_loopback(config->host))
-    refuse(&in, "security none would send the password in the clear; only to this machine itself it may");
+  read_login(&in, config);
   return in.status;
 }
 
 void smtp_config_free(smtp_config *config) {
-  free(config->host);
-  free(config->ca_file);
-  free(config->username);
-  free(config->subject_prefix);
-  free(config->helo);
+  char *texts[] = {config->host, config->ca_file, config->username, config->subject_prefix,
+                   config->helo, config->token_url, config->client_id, config->scope};
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free(texts[k]);
   smtp_mailbox_free(&config->from);
   smtp_mailbox_free(&config->reply_to);
-  *config = (smtp_config){0};
 }

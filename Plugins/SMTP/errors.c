@@ -1,8 +1,7 @@
+/* errors.c - replies, and what they mean. */
 #include "errors.h"
 
-#include <stdio.h>
-
-enum { ANY = 0, NONE = -1, THROTTLE_MS = 60000, LOGIN_MS = 30000 };
+enum { ANY = 0, NONE = -1, THROTTLE_MS = 60000, LOGIN_MS = 30000, REPLY_MAX = 65536 };
 
 #define SETUP (SMTP_AT_GREETING | SMTP_AT_EHLO)
 #define CONTENT (SMTP_AT_DATA | SMTP_AT_END)
@@ -103,15 +102,12 @@ smtp_verdict smtp_decide(uint32_t kind, uint32_t scope, const char *reason, cons
 
 smtp_verdict smtp_judge(smtp_stage stage, const smtp_reply *reply) {
   smtp_verdict verdict = smtp_decide(SBX_OUTCOME_RETRY, SBX_SCOPE_ITEM, "protocol", "");
-  verdict.is_closing = true;
   for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
     if (!fits(&rules[k], stage, reply)) continue;
     verdict.kind = rules[k].kind;
     verdict.scope = rules[k].scope;
     verdict.retry_after_ms = rules[k].retry_after_ms;
     verdict.reason = rules[k].reason;
-    /* An incomplete login cannot be continued. */
-    verdict.is_closing = reply->code == 421 || stage < SMTP_AT_MAIL;
     break;
   }
   verdict.code = reply->code;
@@ -120,4 +116,41 @@ smtp_verdict smtp_judge(smtp_stage stage, const smtp_reply *reply) {
     snprintf(verdict.detail + len, sizeof verdict.detail - (size_t)len, " %u.%u.%u", reply->code / 100,
              reply->subject, reply->detail);
   return verdict;
+}
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* An enhanced status such as "5.1.1", if it has the reply's own class; others are contradictory. */
+static void read_enhanced(const char *text, size_t len, smtp_reply *reply) {
+  unsigned parts[3] = {0}, digits = 0, part = 0;
+  size_t k = 0;
+  if (reply->is_enhanced) return;
+  for (; k < len; k++) {
+    if (is_digit(text[k]) && ++digits <= 3) {
+      parts[part] = parts[part] * 10 + (unsigned)(text[k] - '0');
+    } else if (text[k] == '.' && digits && part < 2) {
+      part++;
+      digits = 0;
+    } else {
+      break;
+    }
+  }
+  if (part < 2 || !digits || digits > 3 || (k < len && text[k] != ' ') || parts[0] != reply->code / 100) return;
+  reply->is_enhanced = true;
+  reply->subject = parts[1];
+  reply->detail = parts[2];
+}
+
+bool smtp_reply_add(smtp_reply *reply, const char *line, size_t len) {
+  reply->bytes += len;
+  while (len && (line[len - 1] == '\n' || line[len - 1] == '\r')) len--;
+  if (reply->is_whole || reply->bytes > REPLY_MAX || len < 3) return false;
+  if (line[0] < '2' || line[0] > '5' || !is_digit(line[1]) || !is_digit(line[2])) return false;
+  if (len > 3 && line[3] != ' ' && line[3] != '-') return false;
+  unsigned code = (unsigned)(line[0] - '0') * 100 + (unsigned)(line[1] - '0') * 10 + (unsigned)(line[2] - '0');
+  if (reply->code && code != reply->code) return false;
+  reply->code = code;
+  if (len > 4) read_enhanced(line + 4, len - 4, reply);
+  reply->is_whole = len == 3 || line[3] == ' ';
+  return true;
 }

@@ -1,7 +1,7 @@
 /* errors.h - maps the server's answer, or its absence, to the outcome of a delivery. */
 #ifndef SMTP_ERRORS_H
 #define SMTP_ERRORS_H
-#include <signalbox/plugin.h>
+#include <signalbox/kit.h>
 #include <stdbool.h>
 
 /* The command that the server answered. Bits, so that a rule can name several. */
@@ -13,8 +13,12 @@ typedef enum smtp_stage {
 /* A reply: its code and its enhanced status (RFC 3463), if it has one of the same class. */
 typedef struct smtp_reply {
   unsigned code, subject, detail;
-  bool is_enhanced;
+  size_t bytes;
+  bool is_enhanced, is_whole;
 } smtp_reply;
+
+/* Adds a line of a reply, with or without its end. False if it is malformed, or the reply over 64 KiB long. */
+bool smtp_reply_add(smtp_reply *reply, const char *line, size_t len);
 
 /* The outcome for a delivery. `reason` is from the closed list in README.md; `detail` has stage and
  * codes, never the server's text, which repeats addresses. */
@@ -22,7 +26,6 @@ typedef struct smtp_verdict {
   uint32_t kind, scope;
   uint64_t retry_after_ms;
   unsigned code;
-  bool is_closing;  /* the connection is unusable */
   const char *reason;
   char detail[80];
 } smtp_verdict;

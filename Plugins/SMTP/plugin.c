@@ -1,48 +1,50 @@
 /* plugin.c - SMTP: the library's description, and the life cycle of an instance. */
 #include "instance.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <openssl/x509.h>
+#include <signal.h>
+#include <sys/socket.h>
 
 static void destroy(sbx_instance *i) {
   if (i->has_locks) {
-    smtp_resolver_free(&i->resolver);
     pthread_cond_destroy(&i->changed);
     pthread_mutex_destroy(&i->lock);
   }
-  for (int k = 0; k < 2; k++)
-    if (i->stop_pipe[k] >= 0) close(i->stop_pipe[k]);
+  if (i->token) explicit_bzero(i->token, strlen(i->token));
+  free(i->token);
   smtp_config_free(&i->config);
-  SSL_CTX_free(i->tls);
-  BIO_meth_free(i->bio);
   free(i->workers);
   free(i);
 }
 
 static bool make_locks(sbx_instance *i) {
+  pthread_condattr_t attributes;
   if (pthread_mutex_init(&i->lock, NULL)) return false;
-  if (smtp_cond_init(&i->changed)) {
-    if (smtp_resolver_init(&i->resolver, i->config.host, i->config.port)) return i->has_locks = true;
-    pthread_cond_destroy(&i->changed);
-  }
-  pthread_mutex_destroy(&i->lock);
-  return false;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  i->has_locks = !pthread_cond_init(&i->changed, &attributes);
+  pthread_condattr_destroy(&attributes);
+  if (!i->has_locks) pthread_mutex_destroy(&i->lock);
+  return i->has_locks;
+}
+
+/* libcurl would say so at the first connection only. */
+static bool has_roots(const char *file) {
+  X509_STORE *store = X509_STORE_new();
+  bool is_read = store && X509_STORE_load_file(store, file) == 1;
+  X509_STORE_free(store);
+  return is_read;
 }
 
 static sbx_status make(sbx_instance *i, sbx_str config, sbx_error *error) {
   sbx_status status = smtp_config_read(i->host, config, &i->config, error);
   if (status != SBX_OK) return status;
-  i->tls = smtp_tls_make(i->config.ca_file);
-  if (!i->tls)
-    return smtp_refuse(error, SBX_E_INVALID, i->config.ca_file[0] ? "ca_file is not a readable file of PEM certificates"
-                                                                  : "TLS cannot be set up");
-  i->bio = smtp_bio_make();
+  if (i->config.ca_file[0] && !has_roots(i->config.ca_file))
+    return sbx_fail(error, SBX_E_INVALID, "ca_file is not a readable file of PEM certificates");
+  if (i->config.login == SMTP_OAUTH && !i->http)
+    return sbx_fail(error, SBX_E_UNSUPPORTED, "oauth needs a host with sbx.http/1");
   i->workers = calloc(i->config.connections_max, sizeof *i->workers);
-  if (!i->bio || !i->workers || pipe(i->stop_pipe) || !make_locks(i))
-    return smtp_refuse(error, SBX_E_INTERNAL, "no memory, or too many open files");
-  for (int k = 0; k < 2; k++) fcntl(i->stop_pipe[k], F_SETFD, FD_CLOEXEC);
+  if (!i->workers || !make_locks(i)) return sbx_fail(error, SBX_E_INTERNAL, "no memory");
   i->last = &i->first;
   i->capacity = (size_t)i->config.connections_max * SMTP_QUEUE_PER_CONNECTION;
   return SBX_OK;
@@ -51,10 +53,11 @@ static sbx_status make(sbx_instance *i, sbx_str config, sbx_error *error) {
 static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **out, sbx_error *error) {
   sbx_instance *i = calloc(1, sizeof *i);
   if (!i) return SBX_E_INTERNAL;
-  i->stop_pipe[0] = i->stop_pipe[1] = -1;
   i->host = host;
   i->clock = host->service(host, SBX_SVC_CLOCK);
   i->log = host->service(host, SBX_SVC_LOG);
+  i->http = host->service(host, SBX_SVC_HTTP);
+  i->json = host->service(host, SBX_SVC_JSON);
   i->secrets = host->service(host, SBX_SVC_SECRETS);
   i->send = host->service(host, SBX_SVC_SEND_HOST);
   sbx_status status = make(i, config, error);
@@ -64,29 +67,37 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
 }
 
 /* A new password may be tried at once. */
-static void password_changed(void *context) {
+static void login_changed(void *context) {
   sbx_instance *i = context;
   pthread_mutex_lock(&i->lock);
-  i->hold_until_ns = 0;
+  i->logins++;
+  i->hold_until_ns = i->token_until_ns = 0;
   pthread_cond_broadcast(&i->changed);
   pthread_mutex_unlock(&i->lock);
+  smtp_log(i, SBX_LOG_DEBUG, SBX_STR("the login has changed"), NULL);
+}
+
+/* What waits for the network reads its end. */
+static void cut(sbx_instance *i) {
+  i->phase = SMTP_ABORTED;
+  pthread_cond_broadcast(&i->changed);
+  for (uint32_t k = 0; k < i->worker_count; k++)
+    for (int n = 0; n < 4; n++)
+      if (i->workers[k].session.sockets[n]) shutdown(i->workers[k].session.sockets[n], SHUT_RDWR);
 }
 
 static sbx_status stop(sbx_instance *i, uint64_t deadline_ns, sbx_error *error) {
   uint64_t now = smtp_now_ns();
   uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
-  uint64_t for_the_end = left / 4 < 500000000u ? left / 4 : 500000000u;
-  smtp_resolver_stop(&i->resolver);
+  /* libcurl asks for an end once a second. */
+  uint64_t for_the_end = left / 2 < 1500000000u ? left / 2 : 1500000000u;
   pthread_mutex_lock(&i->lock);
   i->phase = SMTP_DRAINING;
   pthread_cond_broadcast(&i->changed);
-  while (i->alive && smtp_cond_wait(&i->changed, &i->lock, now + left - for_the_end)) {
+  while (i->alive && smtp_wait(i, now + left - for_the_end)) {
   }
-  i->phase = SMTP_ABORTED;
-  pthread_cond_broadcast(&i->changed);
-  close(i->stop_pipe[1]);
-  i->stop_pipe[1] = -1;
-  while (i->alive && smtp_cond_wait(&i->changed, &i->lock, deadline_ns)) {
+  cut(i);
+  while (i->alive && smtp_wait(i, deadline_ns)) {
   }
   bool is_over = !i->alive;
   pthread_mutex_unlock(&i->lock);
@@ -98,28 +109,34 @@ static sbx_status stop(sbx_instance *i, uint64_t deadline_ns, sbx_error *error) 
     smtp_job_free(job);
   }
   for (uint32_t k = 0; is_over && k < i->worker_count; k++) pthread_join(i->workers[k].thread, NULL);
-  if (is_over && smtp_resolver_join(&i->resolver, deadline_ns)) return SBX_OK;
-  return smtp_refuse(error, SBX_E_TIMEOUT, "a connection or a lookup did not end in time");
+  return is_over ? SBX_OK : sbx_fail(error, SBX_E_TIMEOUT, "a connection or a lookup did not end in time");
+}
+
+/* With all signals blocked. */
+static bool start_thread(smtp_worker *worker) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool is_started = !pthread_create(&worker->thread, NULL, smtp_work, worker);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return is_started;
 }
 
 static sbx_status start(sbx_instance *i, sbx_error *error) {
-  if (i->config.username[0]) i->secrets->watch(i->host, SMTP_PASSWORD, password_changed, i);
-  for (uint32_t k = 0; k < i->config.connections_max; k++) {
-    smtp_worker *worker = &i->workers[k];
-    worker->instance = i;
-    smtp_session_init(&worker->session, i, i->stop_pipe[0]);
+  static const sbx_str secrets[] = {{"password", 8}, {"bearer_token", 12}, {"oauth.client_secret", 19}};
+  if (i->config.login) i->secrets->watch(i->host, secrets[i->config.login - SMTP_PASSWORD], login_changed, i);
+  for (; i->worker_count < i->config.connections_max; i->worker_count++) {
+    smtp_worker *worker = &i->workers[i->worker_count];
+    worker->instance = worker->session.instance = i;
     pthread_mutex_lock(&i->lock);
     i->alive++;
     pthread_mutex_unlock(&i->lock);
-    if (smtp_thread_start(&worker->thread, smtp_work, worker)) {
-      i->worker_count++;
-      continue;
-    }
+    if (start_thread(worker)) continue;
     pthread_mutex_lock(&i->lock);
     i->alive--;
     pthread_mutex_unlock(&i->lock);
     stop(i, smtp_now_ns() + 1000000000u, NULL);
-    return smtp_refuse(error, SBX_E_INTERNAL, "a thread could not be started");
+    return sbx_fail(error, SBX_E_INTERNAL, "a thread could not be started");
   }
   return SBX_OK;
 }
@@ -136,6 +153,8 @@ static const sbx_plugin plugin = {
 };
 
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) {
-  (void)host, (void)error;
-  return &plugin;
+  (void)host;
+  if (!curl_global_init(CURL_GLOBAL_DEFAULT)) return &plugin;
+  sbx_fail(error, SBX_E_INTERNAL, "libcurl cannot be set up");
+  return NULL;
 }

@@ -1,21 +1,30 @@
 /* queue.c - the queue of deliveries between submit() and the workers, in order of arrival. */
 #include "instance.h"
 
-#include <stdlib.h>
+#include <time.h>
 
-static size_t size_of(const smtp_job *job) { return job->headers.len + (job->content ? job->content->text.len : 0); }
+uint64_t smtp_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool smtp_wait(sbx_instance *i, uint64_t deadline_ns) {
+  struct timespec until = {(time_t)(deadline_ns / 1000000000u), (long)(deadline_ns % 1000000000u)};
+  if (smtp_now_ns() >= deadline_ns) return false;
+  return pthread_cond_timedwait(&i->changed, &i->lock, &until) == 0;
+}
 
 bool smtp_queue_put(sbx_instance *i, smtp_job *job) {
   pthread_mutex_lock(&i->lock);
-  size_t size = size_of(job);
   bool has_room = i->phase == SMTP_RUNNING && i->count < i->capacity &&
-                  (!i->count || i->bytes + size <= SMTP_QUEUE_BYTES);
+                  (!i->count || i->bytes + job->message.length <= SMTP_QUEUE_BYTES);
   if (has_room) {
     job->next = NULL;
     *i->last = job;
     i->last = &job->next;
     i->count++;
-    i->bytes += size;
+    i->bytes += job->message.length;
     /* Wake all workers: one that must not connect now would only consume the signal. */
     pthread_cond_broadcast(&i->changed);
   } else {
@@ -31,7 +40,7 @@ void smtp_queue_put_back(sbx_instance *i, smtp_job *job) {
   i->first = job;
   if (!job->next) i->last = &job->next;
   i->count++;
-  i->bytes += size_of(job);
+  i->bytes += job->message.length;
   pthread_cond_broadcast(&i->changed);
   pthread_mutex_unlock(&i->lock);
 }
@@ -41,7 +50,7 @@ static smtp_job *pop(sbx_instance *i) {
   i->first = job->next;
   if (!i->first) i->last = &i->first;
   i->count--;
-  i->bytes -= size_of(job);
+  i->bytes -= job->message.length;
   return job;
 }
 
@@ -73,8 +82,8 @@ smtp_next smtp_queue_take(sbx_instance *i, bool is_connected, smtp_job **job) {
       next = SMTP_NEXT_IDLE;
       break;
     }
-    if (is_connected) smtp_cond_wait(&i->changed, &i->lock, idle_at);
-    else if (is_held) smtp_cond_wait(&i->changed, &i->lock, i->hold_until_ns);
+    if (is_connected) smtp_wait(i, idle_at);
+    else if (is_held) smtp_wait(i, i->hold_until_ns);
     else pthread_cond_wait(&i->changed, &i->lock);
   }
   pthread_mutex_unlock(&i->lock);
@@ -93,8 +102,7 @@ smtp_job *smtp_queue_take_all(sbx_instance *i) {
 }
 
 void smtp_job_free(smtp_job *job) {
-  smtp_content_release(job->content);
-  smtp_buffer_free(&job->to);
-  smtp_buffer_free(&job->headers);
+  sbx_out_free(&job->message);
+  free(job->to);
   free(job);
 }

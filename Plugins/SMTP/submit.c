@@ -1,47 +1,23 @@
 /* submit.c - the send role: deliveries become jobs. */
 #include "instance.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* Content that consecutive deliveries of a batch share. */
-typedef struct shared {
-  const sbx_notification *note;
-  smtp_content *content;
-  const char *fault;
-} shared;
-
-static const smtp_content *content_for(sbx_instance *i, const sbx_notification *note, shared *last) {
-  if (last->note != note) {
-    smtp_content_release(last->content);
-    last->content = smtp_content_make(i->host, &i->config, note, &last->fault);
-    last->note = note;
-  }
-  return last->content;
-}
-
 /* Makes a job, or returns NULL with the reason. */
-static smtp_job *make_job(sbx_instance *i, const sbx_delivery *delivery, shared *last, const char **fault) {
+static smtp_job *make_job(sbx_instance *i, const sbx_delivery *delivery, const char **fault) {
   sbx_str to = delivery->device->token;
   smtp_address kind = smtp_address_check(to);
   *fault = "malformed_address";
   if (kind == SMTP_ADDRESS_BAD) return NULL;
-  if (!content_for(i, delivery->notification, last)) {
-    *fault = last->fault;
-    return NULL;
-  }
   *fault = "no_memory";
   smtp_job *job = calloc(1, sizeof *job);
   if (!job) return NULL;
   job->id = delivery->id;
   job->deadline_unix_ms = delivery->deadline_unix_ms;
   job->give_up_ns = smtp_now_ns() + SMTP_GIVE_UP_NS;
-  job->content = smtp_content_share(last->content);
-  job->needs_utf8 = kind == SMTP_ADDRESS_UTF8 || job->content->needs_utf8;
+  job->needs_utf8 = kind == SMTP_ADDRESS_UTF8 || i->config.from.is_utf8 || i->config.reply_to.is_utf8;
   job->is_dry_run = delivery->notification->flags & SBX_N_DRY_RUN;
-  smtp_put_str(&job->to, to);
-  smtp_put_own_headers(&job->headers, &i->config, to, delivery->stable_id, i->clock->unix_ms(i->host));
-  if (!job->to.has_failed && !job->headers.has_failed) return job;
+  job->to = strndup(to.ptr, to.len);
+  if (job->to) *fault = smtp_put_message(&job->message, i->host, &i->config, delivery, i->clock->unix_ms(i->host));
+  if (job->to && !*fault) return job;
   smtp_job_free(job);
   return NULL;
 }
@@ -56,7 +32,6 @@ static void refuse(sbx_instance *i, uint64_t id, const char *reason) {
 static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *deliveries, size_t n, size_t stride,
                          size_t *taken, sbx_error *error) {
   (void)app, (void)error;
-  shared last = {0};
   size_t count = 0;
   for (; count < n; count++) {
     const sbx_delivery *delivery = SBX_AT(sbx_delivery, deliveries, count, stride);
@@ -67,7 +42,7 @@ static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *deliv
       smtp_settle(i, delivery->id, &verdict);
       continue;
     }
-    smtp_job *job = make_job(i, delivery, &last, &fault);
+    smtp_job *job = make_job(i, delivery, &fault);
     if (!job) {
       refuse(i, delivery->id, fault);
     } else if (!smtp_queue_put(i, job)) {
@@ -75,7 +50,6 @@ static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *deliv
       break;
     }
   }
-  smtp_content_release(last.content);
   if (!count && n) return SBX_E_AGAIN;
   *taken = count;
   return SBX_OK;

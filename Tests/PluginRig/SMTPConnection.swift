@@ -86,21 +86,29 @@ final class SMTPConnection {
         }
     }
 
+    /// Without an initial response: the client sends each part after a 334.
     private func login(_ line: String) {
         server.state.update { $0.logins += 1 }
-        let words = line.split(separator: " ")
-        var given: [UInt8] = []
-        if words.count == 3, words[1] == "PLAIN" {
-            given = Base64.decode(words[2]) ?? []
-        } else if words.count == 2, words[1] == "LOGIN" {
-            say("334 VXNlcm5hbWU6")
-            let name = self.line().flatMap { Base64.decode($0) } ?? []
-            say("334 UGFzc3dvcmQ6")
-            given = [0] + name + [0] + (self.line().flatMap { Base64.decode($0) } ?? [])
-        }
         let options = server.options
-        let wanted = [0] + Array(options.username.utf8) + [0] + Array(options.password.utf8)
-        say(given == wanted ? "235 2.7.0 in" : "535 5.7.8 no")
+        func next(_ challenge: String) -> String {
+            say("334 \(challenge)")
+            return String(
+                decoding: self.line().flatMap { Base64.decode($0) } ?? [], as: UTF8.self)
+        }
+        let (user, token) = (options.username, options.password)
+        let isIn =
+            switch line {
+            case "AUTH PLAIN": next("") == "\0\(user)\0\(token)"
+            case "AUTH LOGIN": next("VXNlcm5hbWU6") == user && next("UGFzc3dvcmQ6") == token
+            case "AUTH XOAUTH2": next("") == "user=\(user)\u{1}auth=Bearer \(token)\u{1}\u{1}"
+            case "AUTH OAUTHBEARER":
+                next("") == "n,a=\(user),\u{1}host=127.0.0.1\u{1}port=\(server.port)"
+                    + "\u{1}auth=Bearer \(token)\u{1}\u{1}"
+            default: false
+            }
+        // RFC 7628, 3.2.3: the fault first, and its code after the client's answer.
+        if !isIn, line.hasSuffix("OAUTHBEARER") { _ = next("eyJzdGF0dXMiOiJpbnZhbGlkX3Rva2VuIn0=") }
+        say(isIn ? "235 2.7.0 in" : "535 5.7.8 no")
     }
 
     private func message() {
@@ -135,8 +143,6 @@ final class SMTPConnection {
             let got = tls?.read(&chunk) ?? recv(fd, &chunk, chunk.count, 0)
             guard got > 0 else { return nil }
             input += chunk[..<got]
-            let text = String(decoding: chunk[..<got], as: UTF8.self)
-            server.state.update { $0.chunks.append(text) }
         }
     }
 

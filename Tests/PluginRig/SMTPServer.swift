@@ -41,8 +41,8 @@ package final class SMTPServer: Sendable {
         package var identity: ThrowAway.Identity?
         /// TLS from the first byte.
         package var isTLSFirst = false
-        package var offers = ["PIPELINING", "SIZE 1000000", "8BITMIME", "ENHANCEDSTATUSCODES"]
-        /// The only user who may log in.
+        package var offers = ["SIZE 1000000", "8BITMIME", "ENHANCEDSTATUSCODES"]
+        /// The only user who may log in, with this password or access token.
         package var username = ""
         package var password = ""
         package var script: @Sendable (Moment) -> Action = { _ in .usual }
@@ -53,7 +53,6 @@ package final class SMTPServer: Sendable {
     struct State: Sendable {
         var mails: [Mail] = []
         var lines: [String] = []
-        var chunks: [String] = []
         var connections = 0
         var logins = 0
         var sockets: Set<Int32> = []
@@ -91,8 +90,6 @@ package final class SMTPServer: Sendable {
     package var mails: [Mail] { state.update { $0.mails } }
     /// Commands of all connections, in order of arrival.
     package var lines: [String] { state.update { $0.lines } }
-    /// The text of each single read.
-    package var chunks: [String] { state.update { $0.chunks } }
     package var connections: Int { state.update { $0.connections } }
     /// Open connections.
     package var openConnections: Int { state.update { $0.sockets.count } }

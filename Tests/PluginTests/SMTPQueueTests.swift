@@ -77,7 +77,7 @@ import Testing
         #expect(try rig.submit((1...10).map { SMTPRig.delivery($0) }) == 10)
         await rig.services.waitFor { rig.server.lines.last == "." }
         #expect(rig.inbox.all.isEmpty)
-        #expect(await rig.instance.stop(deadlineMs: 400))
+        #expect(await rig.instance.stop(deadlineMs: 4_000))
         let outcomes = rig.inbox.all.sorted { $0.item < $1.item }
         #expect(outcomes.map(\.item) == Array(1...10))
         #expect(outcomes.allSatisfy { $0.kind == .retry && $0.reason == "stopping" })
@@ -108,7 +108,7 @@ import Testing
         let rig = try await SMTPRig(options, config: [("connections_max", .integer(2))])
         #expect(try rig.submit((1...5).map { SMTPRig.delivery($0) }) == 5)
         await rig.services.waitFor { rig.server.connections == 2 }
-        #expect(await rig.instance.stop(deadlineMs: 300))
+        #expect(await rig.instance.stop(deadlineMs: 4_000))
         #expect(rig.inbox.all.map(\.item).sorted() == Array(1...5))
         #expect(rig.inbox.all.allSatisfy { $0.kind == .retry })
         rig.server.shutdown()
@@ -145,8 +145,11 @@ import Testing
 
     @Test(
         arguments: [
-            ([("username", .string("me"))], "username needs password"),
-            ([("password", .string("${file:password}"))], "password needs username"),
+            ([("username", .string("me"))], "username needs password, bearer_token or oauth"),
+            (
+                [("password", .string("${file:password}"))],
+                "password, bearer_token and oauth need username"
+            ),
             ([("from", .string("nobody"))], "from is neither"),
             ([("from", .string("A <b@c.example"))], "from is neither"),
             ([("from", .string("A\r\nBcc: x@y.example <b@c.example>"))], "from is neither"),
@@ -165,7 +168,7 @@ import Testing
                 [
                     ("host", .string("mail.example.com")), ("username", .string("me")),
                     ("password", .string("${file:password}")),
-                ], "security none would send the password in the clear"
+                ], "security none would send the login in the clear"
             ),
             ([("port", .integer(0))], "port"),
             ([("connections_max", .integer(17))], "connections_max"),

@@ -107,6 +107,14 @@ struct SMTPRig {
         return Message(try #require(server.mails.last))
     }
 
+    /// Changes the password's file, and waits until the plugin knows.
+    func change(_ text: String) async throws {
+        try Data(text.utf8).write(to: folder.appending(path: "password"))
+        await services.waitFor {
+            services.lines.contains { $0.contains("the login has changed") }
+        }
+    }
+
     func end() async {
         #expect(await instance.stop(deadlineMs: 5_000))
         server.shutdown()

@@ -112,7 +112,7 @@ import Testing
         await rig.end()
     }
 
-    @Test(arguments: [["AUTH PLAIN LOGIN"], ["AUTH LOGIN XOAUTH2"], ["AUTH=LOGIN"], ["auth plain"]])
+    @Test(arguments: [["AUTH PLAIN LOGIN"], ["AUTH LOGIN XOAUTH2"], ["AUTH PLAIN CRAM-MD5"]])
     func `login by every way that is offered`(offers: [String]) async throws {
         let password = "pässword with spaces = and \u{1F511}" + String(repeating: "x", count: 200)
         let options = try Self.secure {
@@ -128,14 +128,96 @@ import Testing
         await rig.end()
     }
 
+    @Test(arguments: ["OAUTHBEARER", "XOAUTH2"])
+    func `a bearer token logs in, and a new one at once`(way: String) async throws {
+        let options = try Self.secure {
+            $0.offers = ["AUTH PLAIN \(way)"]
+            $0.username = "me@example.com"
+            $0.password = "second-token"
+        }
+        let config: [(String, JSONValue)] = [
+            ("username", .string("me@example.com")), ("bearer_token", .string("${file:password}")),
+        ]
+        let rig = try await SMTPRig(
+            options, config: Self.starttls + config, password: "first-token")
+        let refused = try await rig.send()
+        #expect(refused.kind == .auth && refused.reason == "credentials_refused")
+        try await rig.change("second-token\n")
+        _ = try await rig.mail(SMTPRig.delivery(2))
+        #expect(rig.server.logins == 2 && rig.server.lines.contains("AUTH \(way)"))
+        #expect(!rig.services.lines.description.contains("-token"))
+        await rig.end()
+    }
+
+    static let oauth: [(String, JSONValue)] = [
+        ("username", .string("me@example.com")),
+        (
+            "oauth",
+            .object([
+                .init("token_url", .string("https://login.example.com/token")),
+                .init("client_id", .string("a b")), .init("scope", .string("https://x/.default")),
+                .init("client_secret", .string("${file:password}")),
+            ])
+        ),
+    ]
+
+    @Test func `client credentials get one token for all connections`() async throws {
+        let options = try Self.secure {
+            $0.offers = ["AUTH XOAUTH2"]
+            $0.username = "me@example.com"
+            $0.password = "the-token"
+            $0.script = { $0.line == "." ? .stall : .usual }
+        }
+        let services = RigServices(nowUnixMs: SMTPRig.now) { _ in
+            let json = #"{"access_token":"the-token","expires_in":3600}"#
+            return .success(PluginHTTPAnswer(status: 200, body: Array(json.utf8)))
+        }
+        let rig = try await SMTPRig(
+            options, config: Self.starttls + Self.oauth + [("connections_max", .integer(2))],
+            password: "s&cret\n", services: services)
+        #expect(try rig.submit([SMTPRig.delivery(1), SMTPRig.delivery(2)]) == 2)
+        await services.waitFor { rig.server.lines.count { $0 == "." } == 2 }
+        rig.server.release()
+        let outcomes = await rig.outcomes(2)
+        #expect(
+            outcomes.allSatisfy { $0.kind == .delivered },
+            "\(outcomes.map(\.reason)) \(rig.server.lines) \(services.lines) \(services.calls.count)"
+        )
+        #expect(rig.server.logins == 2 && services.calls.count == 1)
+        let form = String(decoding: try #require(services.calls.first).body, as: UTF8.self)
+        #expect(
+            form == "grant_type=client_credentials&client_id=a%20b&client_secret=s%26cret"
+                + "&scope=https%3A%2F%2Fx%2F.default")
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        (401, #"{"error":"invalid_client"}"#, "token_refused"), (503, "", "token_unavailable"),
+        (200, #"{"access_token":"","expires_in":3600}"#, "token_unavailable"),
+        (200, #"{"access_token":"the-token"}"#, "token_unavailable"),
+    ])
+    func `without a token nothing is sent`(status: UInt32, body: String, reason: String)
+        async throws
+    {
+        let services = RigServices(nowUnixMs: SMTPRig.now) { _ in
+            .success(PluginHTTPAnswer(status: status, body: Array(body.utf8)))
+        }
+        let rig = try await SMTPRig(
+            try Self.secure(), config: Self.starttls + Self.oauth, password: "secret",
+            services: services)
+        let outcome = try await rig.send()
+        #expect(outcome.kind == (status == 401 ? .auth : .retry) && outcome.reason == reason)
+        #expect(outcome.scope == .instance && outcome.providerCode == status)
+        #expect(outcome.detail == "the token endpoint answered \(status)")
+        #expect(rig.server.connections == 0)
+        await rig.end()
+    }
+
     @Test func `a password that no login can carry is not sent`() async throws {
         let options = try Self.secure { $0.offers = ["AUTH PLAIN"] }
         let rig = try await SMTPRig(
             options, config: Self.starttls + Self.login, password: "first")
-        try Data("a\u{0}b".utf8).write(to: rig.folder.appending(path: "password"))
-        await rig.services.waitFor {
-            rig.services.lines.contains { $0.contains("a secret file has changed") }
-        }
+        try await rig.change("a\u{0}b")
         let outcome = try await rig.send()
         #expect(outcome.kind == .config && outcome.reason == "password_unusable")
         #expect(rig.server.logins == 0)
@@ -162,7 +244,7 @@ import Testing
         async throws
     {
         let options = try Self.secure {
-            $0.offers = ["AUTH PLAIN", "PIPELINING"]
+            $0.offers = ["AUTH PLAIN"]
             $0.username = "me@example.com"
             $0.password = "right"
         }
@@ -181,16 +263,9 @@ import Testing
         #expect(taken == 29)
         #expect(await rig.outcomes(30).allSatisfy { $0.reason == "credentials_refused" })
         #expect(rig.server.logins == tried)
-        try Data("right".utf8).write(to: rig.folder.appending(path: "password"))
-        await rig.services.waitFor {
-            rig.services.lines.contains { $0.contains("a secret file has changed") }
-        }
-        // The plugin learns of it on its own thread.
-        var last = first
-        for id in 100...160 where last.kind == .auth {
-            last = try await rig.send(SMTPRig.delivery(UInt64(id)))
-        }
-        #expect(last.kind == .delivered && rig.server.logins == 2)
+        try await rig.change("right")
+        _ = try await rig.mail(SMTPRig.delivery(100))
+        #expect(rig.server.logins == 2)
         let log = rig.services.lines.description
         #expect(!log.contains("wrong") && !log.contains("right") && !log.contains("you@"))
         await rig.end()
@@ -212,49 +287,18 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `commands go in one write where the server can read them so`(isPipelining: Bool)
-        async throws
-    {
-        var options = SMTPServer.Options()
-        options.offers = isPipelining ? ["PIPELINING"] : []
-        let rig = try await SMTPRig(options)
-        _ = try await rig.mail()
-        let chunk = try #require(rig.server.chunks.first { $0.hasPrefix("MAIL") })
-        let lines = chunk.split(separator: "\r\n").map { $0.prefix(4) }
-        #expect(lines == (isPipelining ? ["MAIL", "RCPT", "DATA"] : ["MAIL"]))
-        await rig.end()
-    }
-
-    @Test func `one connection carries many mails, and a refused recipient does not end it`()
-        async throws
-    {
+    @Test func `one connection carries many mails, and a refused recipient ends it`() async throws {
         var options = SMTPServer.Options()
         options.script = { $0.line.contains("<gone@") ? .say("550 5.1.1 no") : .usual }
         let rig = try await SMTPRig(options)
         for id in 1...10 as ClosedRange<UInt64> {
-            let address = id % 3 == 0 ? "gone@example.org" : "you@example.org"
+            let address = id == 4 ? "gone@example.org" : "you@example.org"
             let outcome = try await rig.send(SMTPRig.delivery(id, to: address))
-            #expect(outcome.kind == (id % 3 == 0 ? .unregistered : .delivered), "\(outcome.reason)")
+            #expect(outcome.kind == (id == 4 ? .unregistered : .delivered), "\(outcome.reason)")
         }
-        #expect(rig.server.connections == 1 && rig.server.mails.count == 7)
-        #expect(rig.server.lines.filter { $0 == "RSET" }.count == 3)
+        #expect(rig.server.mails.map(\.connection) == [1, 1, 1, 2, 2, 2, 2, 2, 2])
         await rig.end()
         #expect(rig.server.lines.last == "QUIT")
-    }
-
-    @Test func `a server that wants a message for nobody gets an empty one`() async throws {
-        var options = SMTPServer.Options()
-        options.script = {
-            $0.line.contains("<gone@")
-                ? .say("550 5.1.1 no")
-                : $0.line == "DATA" && $0.connection == 1 ? .say("354 go") : .usual
-        }
-        let rig = try await SMTPRig(options)
-        let outcome = try await rig.send(SMTPRig.delivery(to: "gone@example.org"))
-        #expect(outcome.kind == .unregistered)
-        #expect(rig.server.lines.suffix(2) == ["DATA", "."])
-        await rig.end()
     }
 
     @Test(arguments: ["close", "421"])
@@ -342,18 +386,6 @@ import Testing
         await rig.end()
     }
 
-    @Test func `a mail over the server's SIZE is not sent`() async throws {
-        var options = SMTPServer.Options()
-        options.offers = ["SIZE 1000"]
-        let rig = try await SMTPRig(options)
-        let outcome = try await rig.send(
-            SMTPRig.delivery { $0.body = String(repeating: "x", count: 1_000) })
-        #expect(outcome.kind == .rejected && outcome.reason == "message_too_large")
-        _ = try await rig.mail(SMTPRig.delivery(2))
-        #expect(rig.server.lines.filter { $0.hasPrefix("MAIL") }.count == 1)
-        await rig.end()
-    }
-
     @Test func `a port where nobody listens is said to be out of reach`() async throws {
         let rig = try await SMTPRig()
         rig.server.shutdown()
@@ -370,7 +402,9 @@ import Testing
         _ = try await rig.mail()
         let hello = try #require(rig.server.lines.first?.dropFirst(5))
         let name = ProcessInfo.processInfo.hostName
-        #expect(hello == "[127.0.0.1]" || (name.contains(".") && hello == name), "\(hello)")
+        #expect(
+            (hello.hasPrefix("[") && hello.hasSuffix("]")) || (name.contains(".") && hello == name),
+            "\(hello)")
         await rig.end()
     }
 }
