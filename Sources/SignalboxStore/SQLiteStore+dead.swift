@@ -47,19 +47,10 @@ extension SQLiteStore: DeadLetterStore {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let result = Carried<Value?>(nil)
-            submitWork(
-                { db in result.set(try body(db)) },
-                { fault in
-                    if let fault {
-                        continuation.resume(throwing: StoreError("store-failed", fault))
-                    } else if let value = result.value {
-                        continuation.resume(returning: value)
-                    } else {
-                        continuation.resume(
-                            throwing: StoreError("store-failed", "the store is closed"))
-                    }
-                })
+            submitWork(body) { result in
+                continuation.resume(
+                    with: result.mapError { StoreError("store-failed", $0.message) })
+            }
         }
     }
 }

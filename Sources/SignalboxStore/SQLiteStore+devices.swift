@@ -32,10 +32,9 @@ extension SQLiteStore: DeviceRegistry {
                 for change in changes { try DeviceTables.apply(change, nowUnixMs: now, db) }
                 try OutboxTables.write(reports, db)
             },
-            { fault in
-                if let fault { return done(.failure(StoreFailure(message: fault))) }
-                done(.success(()))
-                if !reports.isEmpty { self.outboxWatcher.tell(()) }
+            done: { result in
+                done(result)
+                if case .success = result, !reports.isEmpty { self.outboxWatcher.tell(()) }
             })
     }
 

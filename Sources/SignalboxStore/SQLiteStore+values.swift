@@ -8,7 +8,6 @@ extension SQLiteStore: KeyValueStore {
         instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
     ) {
-        let found = Carried<[UInt8]?>(nil)
         let nowUnixMs = nowUnixMs()
         submitWork(
             { db in
@@ -16,18 +15,11 @@ extension SQLiteStore: KeyValueStore {
                     db.cachedStatement(
                         sql: "SELECT value, expires FROM value WHERE instance = ? AND key = ?"),
                     arguments: [instance, key])
-                guard let row else { return }
+                guard let row else { return nil }
                 let expires = try? row.optional("expires")
-                if let expires, expires <= Int64(clamping: nowUnixMs) { return }
-                found.set((try? row.bytes("value")).map { Array($0) })
-            },
-            { fault in
-                if let fault {
-                    done(.failure(StoreFailure(message: fault)))
-                } else {
-                    done(.success(found.value))
-                }
-            })
+                if let expires, expires <= Int64(clamping: nowUnixMs) { return nil }
+                return (try? row.bytes("value")).map { Array($0) }
+            }, done: done)
     }
 
     /// All keys of an instance with their values.
@@ -35,7 +27,6 @@ extension SQLiteStore: KeyValueStore {
         instance: String,
         done: @escaping @Sendable (Result<[String: [UInt8]], StoreFailure>) -> Void
     ) {
-        let found = Carried<[String: [UInt8]]>([:])
         let now = Int64(clamping: nowUnixMs())
         submitWork(
             { db in
@@ -51,11 +42,8 @@ extension SQLiteStore: KeyValueStore {
                     else { continue }
                     values[key] = Array(value)
                 }
-                found.set(values)
-            },
-            { fault in
-                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(found.value))
-            })
+                return values
+            }, done: done)
     }
 
     /// Keeps a value, or removes it.
@@ -78,10 +66,7 @@ extension SQLiteStore: KeyValueStore {
                 ).execute(arguments: [
                     instance, key, Data(value), expires,
                 ])
-            },
-            { fault in
-                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(()))
-            })
+            }, done: done)
     }
 
     /// Keys of an instance, in order.
@@ -89,11 +74,10 @@ extension SQLiteStore: KeyValueStore {
         instance: String, prefix: String, after: String, limit: Int,
         done: @escaping @Sendable (Result<[String], StoreFailure>) -> Void
     ) {
-        let found = Carried<[String]>([])
         let now = Int64(clamping: nowUnixMs())
         submitWork(
             { db in
-                let keys = try String.fetchAll(
+                try String.fetchAll(
                     db.cachedStatement(
                         sql: """
                             SELECT key FROM value WHERE instance = ? AND typeof(key) = 'text' AND key > ? AND key >= ?
@@ -101,11 +85,7 @@ extension SQLiteStore: KeyValueStore {
                             ORDER BY key LIMIT ?
                             """),
                     arguments: [instance, after, prefix, prefix, prefix, now, limit])
-                found.set(keys)
-            },
-            { fault in
-                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(found.value))
-            })
+            }, done: done)
     }
 
     /// Changes a value in dependence of what is stored.
@@ -113,7 +93,6 @@ extension SQLiteStore: KeyValueStore {
         instance: String, key: String, _ edit: KeyValueEdit,
         done: @escaping @Sendable (Result<KeyValueEdited, StoreFailure>) -> Void
     ) {
-        let edited = Carried(KeyValueEdited(isDone: false, value: nil))
         let nowUnixMs = nowUnixMs()
         submitWork(
             { db in
@@ -125,14 +104,13 @@ extension SQLiteStore: KeyValueStore {
                             """), arguments: [instance, key, Int64(clamping: nowUnixMs)])
                 let stored = (try? row?.bytes("value")).map { Array($0) }
                 guard let effect = edit.effect(on: stored) else {
-                    edited.set(KeyValueEdited(isDone: false, value: stored))
-                    return
+                    return KeyValueEdited(isDone: false, value: stored)
                 }
-                edited.set(KeyValueEdited(isDone: true, value: effect.value))
+                let edited = KeyValueEdited(isDone: true, value: effect.value)
                 guard let value = effect.value else {
                     try db.cachedStatement(sql: "DELETE FROM value WHERE instance = ? AND key = ?")
                         .execute(arguments: [instance, key])
-                    return
+                    return edited
                 }
                 let kept = try? row?.optional("expires")
                 let expires =
@@ -144,9 +122,7 @@ extension SQLiteStore: KeyValueStore {
                         INSERT OR REPLACE INTO value (instance, key, value, expires) VALUES (?, ?, ?, ?)
                         """
                 ).execute(arguments: [instance, key, Data(value), expires])
-            },
-            { fault in
-                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(edited.value))
-            })
+                return edited
+            }, done: done)
     }
 }

@@ -243,11 +243,17 @@ public final class SQLiteStore: DeliveryQueue {
 
     static let closed = StoreFailure(message: "the store is closed")
 
-    func submitWork(
-        _ body: @escaping @Sendable (Database) throws -> Void,
-        _ done: @escaping @Sendable (String?) -> Void
+    /// Runs work in the next commit, and answers with its value.
+    func submitWork<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value,
+        done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
-        if !submit(.work(body, done: done)) { done(Self.closed.message) }
+        let found = Carried<Value?>(nil)
+        let job = Job.work({ db in found.set(try body(db)) }) { fault in
+            if fault == nil, let value = found.value { return done(.success(value)) }
+            done(.failure(fault.map { StoreFailure(message: $0) } ?? Self.closed))
+        }
+        if !submit(job) { done(.failure(Self.closed)) }
     }
 
     /// Runs work on the queue in the next commit. `body` gets the largest id in use, and returns a value
