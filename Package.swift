@@ -386,7 +386,7 @@ let package = Package(
             name: "PluginTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
-                "SignalboxConformance", "PluginRig",
+                "SignalboxConfig", "SignalboxConformance", "PluginRig",
             ],
             swiftSettings: tests),
         .testTarget(

@@ -1,6 +1,6 @@
 import Testing
 
-/// docs/providers.md and docs/threat-model.md: every test that they name exists.
+/// docs/providers.md and docs/threat-model.md: every test and golden case that they name exists.
 @Suite struct ProviderTableTests {
     @Test(arguments: [("docs/providers.md", 60), ("docs/threat-model.md", 20)])
     func `every test named in a table is in its suite`(page: String, atLeast: Int) throws {
@@ -13,18 +13,26 @@ import Testing
                 texts[suite, default: ""] += text
             }
         }
+        // FILE: `case` names a case of Tests/Fixtures/Plugins/FILE.
+        let golden = "Tests/Fixtures/Plugins"
+        for file in Repository.files(under: golden, endings: [".yaml"]) {
+            let names = try Repository.text(file).split(separator: "\n").compactMap { line in
+                line.hasPrefix("  - name: ") ? "`\(line.dropFirst(10))`" : nil
+            }
+            texts[String(file.dropFirst(golden.count + 1))] = names.joined(separator: "\n")
+        }
         var count = 0
         for line in try Repository.text(page).split(separator: "\n")
         where line.hasPrefix("| ") && !line.hasPrefix("| feature") && !line.hasPrefix("| ---") {
             let cells = line.split(separator: "|", omittingEmptySubsequences: false)
             guard cells.count >= 4 else { continue }
             var suite = ""
-            // SUITE: `name`, `name`; SUITE: `name`
+            // SUITE: `name`, `name`; FILE: `name`
             let parts = cells[cells.count - 2].split(
                 separator: "`", omittingEmptySubsequences: false)
             for (index, part) in parts.enumerated() {
                 if index % 2 == 0 {
-                    let words = part.split { !$0.isLetter && !$0.isNumber }
+                    let words = part.split { $0 == " " || $0 == ":" || $0 == ";" || $0 == "," }
                     if part.contains(":"), let name = words.first { suite = String(name) }
                     continue
                 }
