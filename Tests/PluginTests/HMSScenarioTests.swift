@@ -129,21 +129,6 @@ import Testing
         await rig.end()
     }
 
-    @Test func `a token is dead by 80300007 alone, after an accepted push`() async throws {
-        let rig = try await rig()
-        let partly = HMSTests.code("80100000", HMSTests.partly)
-        #expect(try rig.outcome(200, HMSTests.code("80300007")).kind == .retry)
-        #expect(try rig.outcome(200, HMSTests.code("80000000")).kind == .delivered)
-        #expect(try rig.outcome(200, HMSTests.code("80300007")).kind == .unregistered)
-        // It also says that the project lacks a right.
-        let refused = try rig.outcome(200, partly)
-        #expect(refused.kind == .config && refused.scope == .item)
-        #expect(!refused.detail.contains("0a1b"))
-        let expired = try rig.outcome(401, HMSTests.code("80200005"))
-        #expect(expired.kind == .auth && expired.credential == "access_token")
-        await rig.end()
-    }
-
     @Test(arguments: [
         ("[]", "{}", "not a JSON object"), ("{}", "{}", "project_id"),
         ("", "{}", "client_id and client_secret, or service_account"),
