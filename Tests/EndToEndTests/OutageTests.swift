@@ -385,6 +385,12 @@ import Testing
     }
 
     /// Deliveries that no lane knows of are found, whatever the reason.
+    private static func record(_ value: some RecordValue) -> Data {
+        var out = RecordWriter()
+        out.append(value)
+        return Data(out.bytes)
+    }
+
     @Test func `deliveries that wait with nobody to wake for them are found, sent and reported`()
         async throws
     {
@@ -395,17 +401,23 @@ import Testing
         var configuration = Configuration()
         configuration.busyMode = .timeout(60)
         let queue = try DatabaseQueue(path: file, configuration: configuration)
+        var note = PushNotification()
+        note.title = "T"
+        let (content, device) = (
+            Self.record(note), Self.record(Device(platform: "ios", token: "lost"))
+        )
         try await queue.write { db in
             try db.execute(
                 sql: """
                     INSERT INTO payload (id, event, source, type, subject, received, note, refs)
-                    VALUES (900001, 900002, 'z', 't', 's', 1, '{"title":"T"}', 1);
+                    VALUES (900001, 900002, 'z', 't', 's', 1, ?, 1);
                     INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload,
                       route, stable, badge, device)
                     SELECT 900003, id, 1, 1, 0, 1, 0, 900001, 'replies',
-                      '11111111-1111-4111-8111-111111111111', NULL, '["ios","lost","","","","",0]'
+                      '11111111-1111-4111-8111-111111111111', NULL, ?
                     FROM lane WHERE sender = 'apns';
-                    """)
+                    """,
+                arguments: [content, device])
         }
         try queue.close()
         #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["first", "lost"])
