@@ -6,6 +6,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 logs=${1:-.build/weekly}
 mkdir -p "$logs"
+# Every bundled plugin under valgrind.
+export SIGNALBOX_MEMORY=all
 
 targets=(
   lint test build demo docs sbom
