@@ -4,15 +4,16 @@
 PORT ?= 8080
 ADMIN_PORT ?= 8081
 
-# Simulators and gateway with the shipped gateway.yaml; the Zendesk sample goes through; Ctrl-C ends it.
+# Simulators and gateway with the shipped gateway.yaml; the Zendesk sample goes through.
+DEMO = demo --config gateway.yaml --sample Tests/Fixtures/Zendesk/reply.json
+
+# Ctrl-C ends it.
 run: demo-build
-	@.build/release/signalbox demo --config gateway.yaml --sample Tests/Fixtures/Zendesk/reply.json \
-	  --listen 127.0.0.1:$(PORT) --admin 127.0.0.1:$(ADMIN_PORT) --stay
+	@.build/release/signalbox $(DEMO) --listen 127.0.0.1:$(PORT) --admin 127.0.0.1:$(ADMIN_PORT) --stay
 
 # The same on free ports, then the end: 0 only if both pushes were confirmed.
 demo: demo-build
-	@.build/release/signalbox demo --config gateway.yaml --sample Tests/Fixtures/Zendesk/reply.json \
-	  --listen 127.0.0.1:0 --admin 127.0.0.1:0
+	@.build/release/signalbox $(DEMO) --listen 127.0.0.1:0 --admin 127.0.0.1:0
 
 # Exclusive access is checked in debug builds, which the tests run; release builds leave the check out.
 RELEASE_BUILD = swift build -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked \
@@ -53,7 +54,7 @@ sbom: build
 package-test: deb tarball
 	@scripts/package/test.sh
 
-# The tests run a debug build; the demo at their end shows that the optimised one, which users run, works too.
+# All of it runs the debug build. That the optimised one works, too, CI and scripts/weekly.sh show with `make demo`.
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
 HEAVY = AnyText|PrometheusTests|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Sandbox|Wire|PageTests
 # Those with servers of other projects and the programs of a fleet go last.
@@ -68,7 +69,7 @@ test: setup lint
 	@scripts/swift-test.sh --filter '$(HEAVY)' --skip '$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(DATABASE)'
 	@scripts/small.sh
-	@$(MAKE) --no-print-directory demo
+	@.build/debug/signalbox $(DEMO) --listen 127.0.0.1:0 --admin 127.0.0.1:0
 
 # The crash test with 20 rounds instead of 3.
 chaos: setup
