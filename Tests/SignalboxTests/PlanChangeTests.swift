@@ -71,6 +71,13 @@ import Testing
         }
     }
 
+    @Test func `every key of gateway says when it is in effect`() throws {
+        let known = Set(
+            Setting.all.compactMap { $0.key.split(separator: ".").first.map(String.init) })
+        let gateway = try #require(ConfigSection.all.first { $0.heading == "gateway" })
+        #expect(Set(gateway.keys.map(\.name)).subtracting(known) == [])
+    }
+
     @Test func `a setting is compared with what the process has started with, after any reload`() {
         func plan(_ format: String) -> GatewayPlan {
             var config = GatewayConfig(file: "gateway.yaml", folder: "/")

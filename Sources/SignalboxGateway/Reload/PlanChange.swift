@@ -58,7 +58,7 @@ package struct PlanChange: Sendable {
 }
 
 /// A key of `gateway:`.
-private struct Setting: Sendable {
+struct Setting: Sendable {
     let key: String
     let needsRestart: Bool
     let isSame: @Sendable (GatewaySettings, GatewaySettings) -> Bool
@@ -82,6 +82,7 @@ private struct Setting: Sendable {
         at("shutdown_delay") { $0.shutdownDelayMs == $1.shutdownDelayMs },
         at("dedupe") { $0.dedupeMs == $1.dedupeMs },
         at("history") { $0.history == $1.history },
+        at("tracing") { $0.tracing == $1.tracing },
         at("dead") { $0.dead == $1.dead },
         at("watch") { $0.watch == $1.watch },
         at("limits") {
