@@ -29,7 +29,7 @@ def core_device(noun):
     kinds = [(part.swift, part.swift_type, part.swift_default) for part in parts]
     for part, (name, kind, _) in zip(parts, kinds):
         lines += [*documented(part.doc, "    "), f"    public var {name}: {kind} {{", f"        get {{ box.fields.{name} }}", f"        set {{ box = box.with(\\.{name}, newValue) }}", "    }"]
-    lines += ["", "    /// Makes one; what is left out is not given.", "    public init("]
+    lines += ["", "    /// Makes one; members that are left out are absent.", "    public init("]
     lines += [f"        {name}: {kind} = {default.rsplit(' = ', 1)[1]}," for name, kind, default in kinds]
     lines[-1] = lines[-1].removesuffix(",")
     lines += ["    ) {", "        box = Shared(", "            Fields("] + [f"                {name}: {name}," for name, _, _ in kinds]

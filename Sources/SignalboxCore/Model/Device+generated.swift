@@ -64,7 +64,7 @@ public struct Device: Sendable, Hashable {
         set { box = box.with(\.registration, newValue) }
     }
 
-    /// Makes one; what is left out is not given.
+    /// Makes one; members that are left out are absent.
     public init(
         app: String = "",
         platform: String = "",
