@@ -47,12 +47,12 @@ public enum Confiner {
         }
     }
 
-    /// Confines this process, in which a plugin is examined, like that of an isolated plugin, and lets it start no
-    /// process. Call it while there is one thread.
+    /// Confines this process, in which a plugin is examined, like that of an isolated plugin, and forbids it to start
+    /// processes. Call it while there is one thread.
     ///
-    /// `isWatched`: by a tool that looks for misused memory, whose own tables would count as memory. `onProcess` is
-    /// called on a thread of its own at the first attempt to start a process, unless a tool watches or the kernel
-    /// cannot tell. Returns what is missing; nil: nothing.
+    /// `isWatched`: a memory checker runs, whose own tables would count against the memory limit. `onProcess` is
+    /// called on a separate thread at the first attempt to start a process, unless a checker runs or the kernel
+    /// cannot tell. Returns what is missing, or nil.
     package static func enterExamination(
         isWatched: Bool, onProcess: @escaping @Sendable () -> Void
     ) -> String? {
@@ -70,7 +70,7 @@ public enum Confiner {
         guard attempts >= 0 else { return nil }
         let (all, bell) = (attempts, linux_bell())
         SystemThread.start("sbx-check") { _ = seccomp_refuse_attempts(all, bell) }
-        // Another thread: whoever allocates while a thread forks waits for the answer to that.
+        // On another thread: `onProcess` may allocate, and malloc stays locked until the fork is answered.
         SystemThread.start("sbx-check") {
             var entry = pollfd(fd: bell, events: Int16(POLLIN), revents: 0)
             while poll(&entry, 1, -1) < 0, errno == EINTR {}

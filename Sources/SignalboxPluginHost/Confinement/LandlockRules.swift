@@ -16,9 +16,9 @@ enum LandlockRules {
 
     private static let read: UInt64 = LL_READ_FILE | LL_READ_DIR
 
-    /// Takes nothing away but to look into processes that are not its own children, and to send them signals.
+    /// Only forbids to look into processes other than its own children, and to send them signals.
     ///
-    /// Whoever is under any rules may not trace those who are not, nor read what is below their /proc/PID.
+    /// Under any Landlock rules, a process may not trace processes outside them or read their /proc/PID.
     static func enterProcess() -> Int32 {
         let version = landlock_version()
         // The first version forbids to move files between folders, whatever the rules are.

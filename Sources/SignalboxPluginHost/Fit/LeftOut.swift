@@ -1,15 +1,15 @@
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// Members of a payload that a builder can do without.
+/// Optional members of a payload, which are dropped if it does not fit.
 struct LeftOut {
-    /// A member as the steps that lead to it, and its name for metrics and traces.
+    /// The path to a member, and its name in metrics and traces.
     struct Member {
         var path: [String]
         var name: String
     }
 
-    /// In the order in which they go.
+    /// In the order in which they are dropped.
     let members: [Member]
 
     /// Finds the members that patterns name: pointers in which a step `*` is each element or member, the last first.

@@ -6,8 +6,7 @@ package enum FitField: String {
     case body, data, subtitle, title
 }
 
-/// Fits a payload into a byte limit by shortening texts, and by leaving members out that the builder can do without; everything
-/// else stays whole.
+/// Fits a payload into a byte limit by shortening texts and dropping optional members; everything else stays whole.
 package struct PayloadFit {
     /// The longest texts of these fields are cut first, down to a floor.
     private struct Step {
@@ -15,7 +14,7 @@ package struct PayloadFit {
         var floor: Int
     }
 
-    /// The start of every text is worth more than the whole of one. After the first steps members are left out.
+    /// The start of every text is worth more than all of one text. After the first steps, members are dropped.
     private static let readableSteps = 3
     private static let steps = [
         Step(fields: [.body, .data], floor: 192), Step(fields: [.subtitle], floor: 64),

@@ -19,7 +19,7 @@ package final class CallScope {
     /// The document used last, which is usually the next one too.
     private var recent: UnsafeRawPointer?
     private var depth = 0
-    /// What the plugin has had shortened since it was last asked for; nil: it has fitted nothing.
+    /// Texts shortened since the last `takeFit`; nil if the plugin has fitted nothing.
     private var fitted: ShortenedTexts?
     /// Whether the call may block.
     private var isControl = false
@@ -117,7 +117,7 @@ package final class CallScope {
     /// The plugin has fitted a payload; these texts were shortened.
     func noteFit(_ shortened: ShortenedTexts) { fitted = (fitted ?? []).union(shortened) }
 
-    /// What was shortened since the last call of this; nil: nothing was fitted.
+    /// Returns and clears the texts shortened since the last call; nil if nothing was fitted.
     func takeFit() -> ShortenedTexts? {
         defer { fitted = nil }
         return fitted

@@ -17,8 +17,8 @@ final class ControlThread: Sendable {
 
     private let gate = Gate(State())
 
-    /// Starts the thread; `tick` runs at the time set with `wake`. A gateway that has run out of threads goes on without
-    /// the instance.
+    /// Starts the thread; `tick` runs at the time set with `wake`. Throws if the system is out of threads: the gateway
+    /// then continues without the instance.
     init(tick: @escaping @Sendable () -> Void) throws(PluginFault) {
         let gate = gate
         guard SystemThread.isStarted("sbx-control", { Self.run(gate, tick) }) else {

@@ -13,7 +13,7 @@ final class CredentialTable: Sendable {
         var wasSet = false
     }
 
-    /// A step back that a provider would hardly notice is none.
+    /// Smaller backward clock steps are ignored: a provider would hardly notice them.
     private static let stepMs: UInt64 = 10_000
 
     private let entries = Mutex<[String: Entry]>([:])

@@ -19,7 +19,7 @@ final class InstanceContext: @unchecked Sendable {
     let metrics: MetricHandles
     let timers = TimerTable()
     let calls = CallGate()
-    /// Whose calls these are, for those who watch the workers.
+    /// Owner of these calls, for the watchdog of the worker threads.
     let callOwner: CallOwner
     let credentials = CredentialTable()
     /// What the last `call()` of `sbx.http/1` failed with: a plugin gets the status alone, an operator needs the host and the reason.

@@ -36,14 +36,14 @@ final class SourceDesk: Sendable {
 
     func close() { state.withLock { $0.opening = nil } }
 
-    /// The source says how it is; nil: events come in.
+    /// The source reports its condition; nil if it is receiving events.
     func tell(_ fault: PluginFault?) -> sbx_status {
         guard let opening = state.withLock({ $0.opening }) else { return SBX_E_INVALID }
         opening.onCondition(fault)
         return SBX_OK
     }
 
-    /// A place for one more batch; nil: the source is paused, or has as many undecided ones as it may.
+    /// Reserves a place for a batch; nil if the source is paused, or has its maximum of undecided batches.
     func place() -> Opening? {
         state.withLock { state in
             guard let opening = state.opening, state.undecided < opening.batchesMax else {

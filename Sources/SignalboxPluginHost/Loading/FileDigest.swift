@@ -4,7 +4,7 @@ internal import SignalboxCrypto
 
 /// What identifies the content of a file.
 package enum FileDigest {
-    /// The SHA-256 of a file in hexadecimal; nil: it is no regular file, or cannot be read.
+    /// The SHA-256 of a file in hexadecimal; nil if it is not a regular file or cannot be read.
     package static func sha256(of path: String) -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -12,7 +12,7 @@ package enum FileDigest {
         return sha256(of: file)
     }
 
-    /// The SHA-256 of an open file, in hexadecimal; nil: it is no regular file, or cannot be read.
+    /// The SHA-256 of an open file in hexadecimal; nil if it is not a regular file or cannot be read.
     static func sha256(of file: Int32) -> String? {
         var facts = stat()
         guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }

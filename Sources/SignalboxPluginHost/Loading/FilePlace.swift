@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Who may change a file: whoever may write to it, or to a folder above it and so put another file in its place.
+/// Who may change a file: everyone who may write to it, or replace it by writing to a folder above it.
 /// Only root and the user that runs signalbox should.
 package enum FilePlace {
     /// What others can change.
@@ -24,7 +24,7 @@ package enum FilePlace {
         }
     }
 
-    /// A folder above a file that others can change; nil: there is none. `user` may, too.
+    /// The first folder above a file that users other than root and `user` can change, or nil.
     package static func folder(above path: String, user: UInt32 = geteuid()) -> Fault? {
         var folder = path
         while let slash = folder.lastIndex(of: "/"), folder != "/" {
@@ -34,7 +34,7 @@ package enum FilePlace {
         return nil
     }
 
-    /// Why others can change a file or folder; nil: they cannot, or it does not exist.
+    /// Why others can change a file or folder; nil if they cannot, or it does not exist.
     package static func fault(of path: String, user: UInt32 = geteuid()) -> Fault? {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return nil }
@@ -68,7 +68,7 @@ package enum FilePlace {
         return nil
     }
 
-    /// What is known of a file or folder; nil: there is none, or it is a pipe or a device.
+    /// Owner and inode of a file or folder; nil if it is missing, a pipe or a device.
     package static func facts(of path: String) -> (
         owner: UInt32, number: UInt64, isFolder: Bool
     )? {
@@ -79,7 +79,7 @@ package enum FilePlace {
         return (facts.st_uid, UInt64(facts.st_ino), facts.st_mode & S_IFMT == S_IFDIR)
     }
 
-    /// The mode of a file that every user of the machine may read, as digits; nil: not every one may.
+    /// The octal mode of a file that every user of the machine may read; nil if some may not.
     package static func openMode(of path: String) -> String? {
         var facts = stat()
         guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,

@@ -18,6 +18,6 @@ public struct PluginDescriptor: Sendable, Hashable {
     public var configSchema: String?
     /// The lowest minor of the contract that it runs on.
     public var needsMinor: UInt32 = 0
-    /// The SHA-256 that gateway.yaml asks for, in hexadecimal; nil: any.
+    /// The SHA-256 that gateway.yaml requires, in hexadecimal; nil accepts any.
     public var wantedSHA256: String?
 }

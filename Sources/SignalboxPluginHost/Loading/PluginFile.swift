@@ -23,7 +23,7 @@ struct PluginFile: ~Copyable {
             nanoseconds = facts.st_mtim.tv_nsec
         }
 
-        /// The version of the file at a path; nil if there is none.
+        /// The version of the file at a path; nil if the file is missing.
         init?(of path: String) {
             var facts = stat()
             guard stat(path, &facts) == 0 else { return nil }
@@ -33,7 +33,7 @@ struct PluginFile: ~Copyable {
 
     let path: String
     let version: Version
-    /// The SHA-256 that its copy must have, in hexadecimal; nil: any.
+    /// The SHA-256 that its copy must have, in hexadecimal; nil accepts any.
     let sha256: String?
     private let file: Int32
 
@@ -170,7 +170,7 @@ struct MemoryFile: ~Copyable {
     /// Its path in this process while it is open.
     var path: String { "/proc/self/fd/\(file)" }
 
-    /// Its SHA-256 in hexadecimal; nil: it cannot be read.
+    /// Its SHA-256 in hexadecimal; nil if it cannot be read.
     var sha256: String? { FileDigest.sha256(of: file) }
 
     /// How many folders up the library's `$ORIGIN/..` paths go; nil if it does not use `$ORIGIN`.

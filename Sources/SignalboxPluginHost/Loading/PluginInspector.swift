@@ -60,7 +60,7 @@ public enum PluginInspector {
 
     /// The line that the inspecting process prints: the descriptor, or the fault.
     ///
-    /// `sha256`: what the file must have, in hexadecimal; nil: anything.
+    /// `sha256`: the required digest of the file, in hexadecimal; nil accepts any.
     public static func describe(_ file: String, sha256: String? = nil) -> String {
         do throws(LoadFault) {
             let library = try PluginLibrary.load(

@@ -44,7 +44,7 @@ public final class PluginLibrary: @unchecked Sendable {
     /// Loads a library and reads its table. Runs the library's code.
     ///
     /// A copy is loaded, so overwriting the file later changes nothing. Loading an unchanged file again
-    /// returns the same library. `sha256`: what the file must have, in hexadecimal; nil: anything.
+    /// returns the same library. `sha256`: the required digest in hexadecimal; nil accepts any.
     public static func load(
         _ path: String, sha256: String? = nil
     ) throws(LoadFault) -> PluginLibrary {

@@ -4,7 +4,7 @@ internal import Glibc
 struct SignalHandlers {
     private var saved: [(signal: Int32, action: sigaction)] = []
 
-    /// Those of now.
+    /// Saves the current handlers.
     init() {
         for signal in Int32(1)...31 where signal != SIGKILL && signal != SIGSTOP {
             var action = sigaction()
@@ -12,7 +12,7 @@ struct SignalHandlers {
         }
     }
 
-    /// Puts back what was changed since. Returns the signals.
+    /// Restores the handlers that were replaced since. Returns their signals.
     func restore() -> [Int32] {
         var changed: [Int32] = []
         for (signal, action) in saved {
@@ -25,7 +25,7 @@ struct SignalHandlers {
         return changed
     }
 
-    /// What the log says of such a plugin; nil: it changed none.
+    /// The log message about such a plugin; nil if it changed no handler.
     static func words(_ changed: [Int32], in call: String) -> String? {
         guard !changed.isEmpty else { return nil }
         let names = changed.map(SignalNames.name).joined(separator: ", ")

@@ -10,7 +10,7 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    /// Attributes or headers; NULL if there are none.
+    /// Attributes or headers; NULL if empty.
     package func pairs(_ attributes: [Attribute]) -> UnsafePointer<sbx_kv>? {
         guard !attributes.isEmpty else { return nil }
         let out = array(sbx_kv.self, count: attributes.count)
@@ -20,7 +20,7 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    /// Overrides of a notification; NULL if there are none.
+    /// Overrides of a notification; NULL if empty.
     func pairs(_ overrides: [PayloadOverride]) -> UnsafePointer<sbx_kv>? {
         guard !overrides.isEmpty else { return nil }
         let out = array(sbx_kv.self, count: overrides.count)

@@ -19,9 +19,9 @@ package final class FilterSink {
         self.structs = structs
     }
 
-    /// Why a call was refused whose recipients no other call named; nil: there is none.
+    /// Why a call was refused that named a recipient no other call names; nil if there is no such call.
     ///
-    /// A plugin that returns OK then has not noticed it, and those recipients would get what it did not mean.
+    /// A plugin that then returns OK has missed the refusal, and those recipients would pass unfiltered.
     package var refusal: String? {
         refusals.first { one in one.places?.contains { !isNamed[$0] } ?? true }?.why
     }

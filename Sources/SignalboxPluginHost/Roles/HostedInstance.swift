@@ -21,16 +21,16 @@ public protocol HostedInstance: AnyObject, Sendable {
     func whenEndpointsChange(_ body: @escaping @Sendable () -> Void)
     /// Records that a provider refused a credential of this instance.
     func credentialRefused(_ credential: String)
-    /// Fetches the credentials that are missing, also if the last refresh failed: what was refused may be mended.
+    /// Fetches missing credentials, even if the last refresh failed: the cause may have been fixed.
     func fetchCredentials()
-    /// Why nothing reaches it at the moment; nil: it serves, or has not begun.
+    /// Why no call reaches it at the moment; nil if it serves, or has not begun.
     var outage: String? { get }
     /// Stops and destroys it; running calls have until the deadline. False if it did not end and was abandoned.
     func stop(deadlineMs: UInt64) async -> Bool
 }
 
 extension HostedInstance {
-    /// An instance in the gateway's process is there as long as that is.
+    /// An instance in the gateway's process lives as long as the gateway.
     public var outage: String? { nil }
 
     /// Starts the instance, and fetches credentials.

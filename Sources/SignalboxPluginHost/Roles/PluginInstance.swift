@@ -190,7 +190,7 @@ public final class PluginInstance: @unchecked Sendable {
         return PluginFault(.again, "the plugin \"\(name)\" is not started: \(fault.message)")
     }
 
-    /// Why nothing reaches it at the moment; nil: it serves.
+    /// Why no call reaches it at the moment; nil if it serves.
     public var outage: String? {
         wait.withLock { $0?.fault }.map {
             "it cannot be started (\($0.message)), and is tried again"
@@ -265,7 +265,7 @@ public final class PluginInstance: @unchecked Sendable {
         return true
     }
 
-    /// Why an event is not given to it now; nil: it is.
+    /// Why it gets no further event now; nil if it can take one.
     var fullness: PluginFault? {
         context.callOwner.isFull ? PluginCalls.fullFault(name) : nil
     }

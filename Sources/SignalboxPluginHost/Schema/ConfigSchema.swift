@@ -64,17 +64,17 @@ public struct NamedFile: Sendable {
 public struct PluginFacts: Sendable {
     /// Types of events that the provider itself pushes to the devices registered with it, if the config has this key.
     public internal(set) var providerPushes: [(key: String, types: [String])] = []
-    /// The types of the plugin's events, each with the fields of its data; nil: it may emit anything.
+    /// The types of the plugin's events, each with the fields of its data; nil if it may emit anything.
     ///
     /// A field covers everything below it. `*` stands for every field whose first name is not listed.
     public internal(set) var emits: [(type: String, fields: [String])]?
-    /// The family of `overrides` that is merged into its payloads; nil: it does not say.
+    /// The family of `overrides` that is merged into its payloads; nil if the schema does not say.
     public internal(set) var family: String?
     /// Which of its tokens name people, chats, rooms or audiences, and no installed app.
     public internal(set) var addresses: [AddressRule] = []
-    /// The key of the config without which dead tokens of its events are reported to nobody; nil: there is none.
+    /// The config key required to report dead tokens of its events; nil if the schema names no such key.
     public internal(set) var reportsWith: String?
-    /// A device that it registers stays with its other users, too.
+    /// Whether a device that it registers also stays with its other users.
     public internal(set) var sharesTokens = false
     /// How large the provider lets requests be, for tools that show requests; the first that applies counts.
     public internal(set) var payloadLimits: [PayloadBound] = []
@@ -93,13 +93,13 @@ public struct PluginFacts: Sendable {
     }
 }
 
-/// Tokens that are no device's secret: an address, a chat, a topic. Whoever says all that is given here is meant.
+/// Tokens that are no device's secret: an address, a chat, a topic. All conditions that are given must hold.
 public struct AddressRule: Sendable {
     /// The config has one of the values under each key.
     var config: [(key: String, values: [String])] = []
     /// The device has one of the values as each attribute.
     var attributes: [(key: String, values: [String])] = []
-    /// A part of the token matches; nil: any token.
+    /// A part of the token matches; nil for any token.
     var token: Pattern?
 
     /// Whether a device's token is meant.

@@ -6,9 +6,9 @@ public import SignalboxCore
 public struct PayloadBound: Sendable {
     /// The limit in bytes.
     public let bytesMax: Int
-    /// Devices that it applies to; nil: all.
+    /// The platform of the devices it applies to; nil for all.
     private let platform: String?
-    /// A header that requests have which it applies to; nil: all.
+    /// A header of the requests it applies to; nil for all.
     private let header: Attribute?
     /// Whether only names and texts count, as raw UTF-8; otherwise the JSON counts.
     private let countsTexts: Bool

@@ -132,7 +132,7 @@ package enum KVService {
     /// A hundred years, so that sums with them fit into their numbers.
     package static let lifeMsMax: UInt64 = 3_155_760_000_000
 
-    /// How long a value is kept; nil: for ever.
+    /// How long a value is kept; nil if it never expires.
     static func life(_ ttlMs: UInt64) -> UInt64? { ttlMs == 0 ? nil : min(ttlMs, lifeMsMax) }
 
     private static func change(

@@ -3,7 +3,7 @@ internal import SignalboxJSON
 
 /// A JSON document with keys: a vendor's file, or a JWK set.
 enum KeyDocument {
-    /// The key at a pointer: text as it is, an object as JSON; nil if there is none.
+    /// The key at a pointer: text as it is, an object as JSON; nil if it is missing.
     ///
     /// In a JWK set, `/keys/KID` is the key with this `kid`, which comes before an index.
     static func part(of document: [UInt8], at pointer: String) -> [UInt8]? {

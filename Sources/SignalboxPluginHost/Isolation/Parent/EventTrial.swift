@@ -1,21 +1,21 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// Finds the event that ends the process of a builder or filter, or the request that ends that of an ingest plugin, so that
-/// it does not hold up all others for ever.
+/// Finds the event that crashes the process of a builder or filter, or the request that crashes an ingest plugin's,
+/// so that it does not block all others.
 ///
-/// After a crash, those that were under way are suspects: each is asked about again while nothing else is. One that ends the
-/// process twice then is not asked about any more for ten minutes: its route fails on it, as if the plugin had
-/// said so. Sources send an event again with another id, so it is known by its content.
+/// After a crash, the events in flight are suspects, and each is retried alone. One that crashes the process twice
+/// while alone is not retried for ten minutes: its route fails on it, as if the plugin had rejected it. Sources send
+/// an event again with another id, so it is identified by its content.
 final class EventTrial: Sendable {
     private struct State {
         var suspects = Suspects()
-        /// Those that were found, and until when they are not asked about.
+        /// Proven events, and until when they are not retried.
         var guilty: [UInt64: UInt64] = [:]
         /// Calls under way while there are suspects.
         var openCount = 0
         var hasSuspect = false
-        /// Suspects that wait for the others; nobody else begins meanwhile.
+        /// Suspects that wait for the open calls to end; no other call begins meanwhile.
         var waitingCount = 0
         /// Threads that wait for their turn.
         var threadCount = 0
@@ -23,7 +23,7 @@ final class EventTrial: Sendable {
 
     private enum Turn { case mayCall(isSuspect: Bool), guilty, late }
 
-    /// Most threads that wait for their turn: more events are sent again by their source.
+    /// Most threads that wait for their turn; further events are refused, and their source sends them again.
     private static let threadsMax = 16
 
     private static let guiltyMs: UInt64 = 600_000
@@ -34,8 +34,8 @@ final class EventTrial: Sendable {
     private let clock: @Sendable () -> UInt64
     private let onFound: @Sendable () -> Void
 
-    /// `waitMs`: how long a suspect waits for the others; `clock` is steady, in milliseconds. `onFound`: an event is known to
-    /// have ended the process, and does so no more.
+    /// `waitMs`: how long a suspect waits for the others; `clock` is monotonic, in milliseconds. `onFound`: an event is
+    /// proven to have crashed the process.
     init(
         waitMs: UInt64,
         clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNs / 1_000_000 },
@@ -46,10 +46,10 @@ final class EventTrial: Sendable {
         self.onFound = onFound
     }
 
-    /// Suspects that wait until nothing else is asked about.
+    /// Suspects that wait until no other call is open.
     var waitingCount: Int { state.update { $0.waitingCount } }
 
-    /// Asks about an event. Thread: worker, which a suspect blocks.
+    /// Calls the plugin with an event. Thread: worker, which a suspect blocks.
     func ask<Answer>(
         _ event: Event, route: String, _ call: () -> Result<Answer, WorkEnd>
     ) -> Result<Answer, WorkEnd> {
@@ -141,7 +141,7 @@ final class EventTrial: Sendable {
         }
     }
 
-    /// The process ended in this call; not nil: this event has done it.
+    /// The process ended in this call; nil unless this event is proven to be the cause.
     private func crashed<Answer>(_ key: UInt64, isAlone: Bool) -> Result<Answer, WorkEnd>? {
         let now = clock()
         let isProven = state.update { state -> Bool in
@@ -164,7 +164,7 @@ final class EventTrial: Sendable {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// What an event is, however often it is sent.
+    /// Identifies an event, however often it is sent.
     private static func key(_ event: Event, _ route: String) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(route)

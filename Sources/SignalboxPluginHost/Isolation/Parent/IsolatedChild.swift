@@ -80,7 +80,7 @@ final class OpenFlights: Sendable {
 
     private let state = Mutex(State())
 
-    /// When the youngest one began, in monotonic nanoseconds; nil: none is open.
+    /// When the newest open flight began, in monotonic nanoseconds; nil if no flight is open.
     var youngestNs: UInt64? {
         state.withLock { state in state.flights.values.lazy.map(\.begunNs).max() }
     }

@@ -90,7 +90,7 @@ extension IsolatedInstance {
         return facts
     }
 
-    /// Asks the current process to resume or pause its source; a fault of kind `lost` if there is none.
+    /// Asks the current process to resume or pause its source; a fault of kind `lost` if no process runs.
     func askSource(
         _ method: WireMethod, _ write: @escaping @Sendable (WireWriter) -> Void
     ) async -> PluginFault? {

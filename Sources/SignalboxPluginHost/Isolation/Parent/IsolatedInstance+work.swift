@@ -109,7 +109,7 @@ extension IsolatedInstance {
         }
     }
 
-    /// Reports a malformed answer and ends the process, which cannot be trusted any more.
+    /// Reports a malformed answer and kills the process, which can no longer be trusted.
     func malformed(
         _ child: IsolatedChild, _ method: WireMethod?, _ fault: WireFault
     ) -> PluginFault {

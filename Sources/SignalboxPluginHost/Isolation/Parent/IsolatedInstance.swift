@@ -24,7 +24,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         /// When the next delivery may be offered to its transport, in monotonic nanoseconds; nil if nobody waits for that.
         var roomNs: UInt64?
         var backOff: BackOff
-        /// Why the last attempt to start a new process failed; nil: there was none.
+        /// Why the last attempt to start a new process failed; nil if no attempt has failed since the last start.
         var lastFault: String?
     }
 
@@ -33,7 +33,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         var endpointsChanged: @Sendable () -> Void = {}
         var room: @Sendable () -> Void = {}
         var batch: (@Sendable (BatchMessage, IsolatedChild) throws(WireFault) -> Void)?
-        /// The source says how it is.
+        /// The source reports its condition.
         var condition: @Sendable (PluginFault?) -> Void = { _ in }
         /// A process serves in place of one that has ended.
         var again: @Sendable (IsolatedChild) -> Void = { _ in }
@@ -54,7 +54,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     let sending = Mutex(Suspects())
     private(set) var control: ControlThread?
     let made = Mutex<PluginRoles?>(nil)
-    /// Whose calls these are, for those who watch the workers.
+    /// Owner of these calls, for the watchdog of the worker threads.
     let callOwner: CallOwner
 
     private init(

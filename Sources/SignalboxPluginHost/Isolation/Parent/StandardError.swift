@@ -16,7 +16,7 @@ final class StandardError: Sendable {
     private static let restMs: UInt64 = 10
     private static let readBytes = 16_384
 
-    /// The gateway's end; nil: the thread has closed it.
+    /// The gateway's end; nil once the thread has closed it.
     private let socket: Mutex<Int32?>
 
     /// Starts the thread. `log` gets lines, on that thread.

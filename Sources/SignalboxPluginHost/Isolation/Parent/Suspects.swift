@@ -1,10 +1,10 @@
-/// Items that were under way when their process ended. One of them may be the cause, so they are offered
+/// Items that were in flight when their process ended. One of them may be the cause, so they are retried
 /// one at a time until it is found.
 ///
 /// A value type: the time is passed in.
 struct Suspects: Sendable {
-    /// An item is the cause after two crashes of processes that had nothing else to do before or with it, or four of
-    /// processes that had done others: one that ends after so many items, whatever they are, ends on any of them.
+    /// An item is the cause after two crashes of processes that got nothing else before or with it, or four of
+    /// processes that had handled others: a process that crashes every so many items crashes on any of them.
     private static let provenAt = 4
     private static let countMax = 8_192
     private static let trialMs: UInt64 = 600_000
@@ -12,7 +12,7 @@ struct Suspects: Sendable {
     private var crashes: [UInt64: Int] = [:]
     private var untilMs: UInt64 = 0
 
-    /// Whether items are to be offered one at a time.
+    /// Whether items must be retried one at a time.
     func isOn(nowMs: UInt64) -> Bool { !crashes.isEmpty && nowMs < untilMs }
 
     /// Whether an item is one of them.
@@ -20,7 +20,7 @@ struct Suspects: Sendable {
         isOn(nowMs: nowMs) && crashes[item] != nil
     }
 
-    /// The process ended while these were under way, and nothing else if `isAlone`; `isFirst`: it had ended no other before.
+    /// The process ended while these were in flight, and nothing else if `isAlone`; `isFirst`: it had handled no other.
     /// Returns whether a single item is now proven to be the cause.
     mutating func crashed(
         _ items: [UInt64], isAlone: Bool, isFirst: Bool = true, nowMs: UInt64

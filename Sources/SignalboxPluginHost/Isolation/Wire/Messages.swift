@@ -31,9 +31,9 @@ struct CreateMessage: WireValue {
     var program: String
     var version: String
     var library: String
-    /// What the library's file must have; nil: anything.
+    /// The SHA-256 that the library's file must have; nil accepts any.
     var sha256: String?
-    /// The process must have confined itself so.
+    /// How the process must have confined itself.
     var confinement: Confinement
     var config: String
     var secrets: [String: PluginSecret]
