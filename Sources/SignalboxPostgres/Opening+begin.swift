@@ -13,7 +13,7 @@ extension Opening {
         var notices: [PostgresNotice]
     }
 
-    /// Makes the tables if there are none, and begins a life of the owner.
+    /// Creates the tables if they are missing, and begins a life of the owner.
     func begin(owner: String, version: String) throws(StoreError) -> State {
         try makeTables()
         let hasCopy = try reporting { () throws(PostgresFault) in
@@ -33,7 +33,7 @@ extension Opening {
         }
     }
 
-    /// The key of `SeenKey`, made by whoever comes first.
+    /// The key of `SeenKey`, created by the first gateway to start.
     private func seed() throws(PostgresFault) -> (UInt64, UInt64) {
         for name in ["seed_0", "seed_1"] {
             var values = Parameters()

@@ -26,7 +26,7 @@ public final class PostgresStore: DeliveryQueue {
     private let writer: Desk<QueueJob>
     private let listener: WorkListener
 
-    /// Opens a store, and creates its tables if there are none.
+    /// Opens a store, and creates its tables if they are missing.
     public static func open(_ options: PostgresOptions) throws(StoreError) -> PostgresStore {
         let onNotice = options.onNotice
         let locks = LockWait(maxMs: options.lockMaxMs) { onNotice(.waiting($0)) }

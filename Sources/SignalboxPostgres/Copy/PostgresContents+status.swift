@@ -10,7 +10,7 @@ extension PostgresContents {
         return try opening.reporting { () throws(PostgresFault) in try status(opening, address) }
     }
 
-    /// Why a gateway could not start on a database; nil: nothing is in its way. Changes nothing.
+    /// Why a gateway could not start on a database; nil if it could. Changes nothing.
     public static func startFault(_ address: PostgresAddress) -> StoreError? {
         do throws(StoreError) {
             let opening = try Opening(
@@ -66,7 +66,7 @@ extension PostgresContents {
         return out
     }
 
-    /// Makes the tables if there are none. Returns whether it did.
+    /// Creates the tables if they are missing. Returns whether it did.
     ///
     /// `waiting` is told what it waits for.
     public static func migrate(

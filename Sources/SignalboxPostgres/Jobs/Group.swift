@@ -13,10 +13,10 @@ enum QueueJob: Sendable {
     case waitingLanes(
         dueForMs: UInt64?, done: @Sendable (Result<[LaneKey], StoreFailure>) -> Void)
     case reserve(Int, done: @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void)
-    /// The last one: the gateway stops.
+    /// The last job: the gateway is stopping.
     case leave
 
-    /// Nobody waits for it who could not wait for two milliseconds more, and it shares the commit of what comes then.
+    /// It may wait two more milliseconds, to share the commit of jobs that arrive by then.
     var mayLinger: Bool {
         switch self {
         case .settle, .extend, .hasten: true
@@ -71,14 +71,14 @@ final class Group {
 
     init(_ jobs: [QueueJob]) { self.jobs = jobs }
 
-    /// When the last of its events must be answered; nil: it has none.
+    /// When the last of its events must be answered; nil if it has no events.
     var awaitedUntilNs: UInt64? {
         jobs.lazy.compactMap { if case .append(_, let untilNs, _) = $0 { untilNs } else { nil } }
             .max()
     }
 
-    /// Answers events that have waited for too long. If they are stored in the end, they are sent when their leases
-    /// end, and an event that comes again is a duplicate. Returns how many.
+    /// Answers events that have waited for too long. If they are stored after all, they are sent when their leases
+    /// expire, and an event that is sent again is a duplicate. Returns how many.
     func answerLate(nowNs: UInt64) -> Int {
         var count = 0
         for case .append(_, let untilNs, let done) in jobs

@@ -13,7 +13,7 @@ final class Connector {
 
     private let address: PostgresAddress
     private let usesNames: Bool
-    /// Goes on when nobody waits for it any more; the next caller gets what it brings.
+    /// Continues after its caller's deadline; the next caller gets its result.
     private var attempt: Attempt?
 
     init(_ address: PostgresAddress, usesNames: Bool) {
@@ -21,7 +21,7 @@ final class Connector {
         self.usesNames = usesNames
     }
 
-    /// A connection; nil if there is none by then.
+    /// A connection; nil if the attempt is still running at the deadline.
     func link(byNs deadlineNs: UInt64) throws(PostgresFault) -> PostgresLink? {
         let current = attempt ?? start()
         attempt = current
@@ -62,7 +62,7 @@ final class Connector {
 
 /// Hands a value that is used by one thread at a time to that thread.
 ///
-/// `@unchecked Sendable`: the giver does not use it any more.
+/// `@unchecked Sendable`: the giver no longer uses it.
 struct Lent<Value>: @unchecked Sendable {
     let value: Value
 

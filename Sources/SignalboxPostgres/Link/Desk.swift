@@ -16,7 +16,7 @@ final class Desk<Job: Sendable>: Sendable {
 
     private struct Inbox {
         var entries: [Entry] = []
-        /// Until then the entries may wait for others; nil: they may not.
+        /// Until when the entries may wait for others; nil if they may not wait.
         var lingerEndNs: UInt64?
         var away: StoreFailure?
         var isClosing = false
@@ -55,7 +55,7 @@ final class Desk<Job: Sendable>: Sendable {
         SystemThread.start(name) { self.run(session.value) }
     }
 
-    /// Why nothing can be done now; nil: the database is there.
+    /// Why nothing can be done now; nil if the database is available.
     var away: StoreFailure? { inbox.update { $0.away } }
 
     /// For metrics.
@@ -216,10 +216,10 @@ extension Desk where Job == Errand {
                 }, refuse: { $0.refuse($1) }))
     }
 
-    /// Does something soon, on the desk's thread, and tells what came of it.
+    /// Runs `body` soon on the desk's thread, and calls `done` with its result.
     ///
-    /// What must happen is tried again until the database is back. Whoever waits for no longer than `withinNs` is then
-    /// answered that the database is too slow, whatever becomes of it.
+    /// With `mustHappen`, it is retried until the database is back. After `withinNs` the caller is told that the
+    /// database is too slow, whatever the result turns out to be.
     func perform<Value: Sendable>(
         owner: String, mustHappen: Bool = false, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (Session) throws(TransactionFault) -> Value,

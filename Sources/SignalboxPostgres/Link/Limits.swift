@@ -22,11 +22,11 @@ struct Limits {
     /// For a statement that is a transaction of its own; before anything that reads.
     static let isolation = Statement("", "SET LOCAL transaction_isolation = 'read committed'")
 
-    /// Shorter than the patience of whoever waits, so that the connection stays of use.
+    /// Shorter than the callers' deadlines, so that the connection stays usable.
     var lockMs: UInt64 = 700
     /// Of one statement.
     var statementMs: UInt64 = 15_000
-    /// Between two statements of a transaction; 0: as long as it likes.
+    /// Between two statements of a transaction; 0 for no limit.
     var idleMs: UInt64 = 15_000
 
     /// `version`: as the server says, 150000 for 15.0.
@@ -39,7 +39,7 @@ struct Limits {
             call("idle_in_transaction_session_timeout", "\(idleMs)ms"),
         ]
         calls += Self.settings.filter { $0.since <= version }.map { call($0.name, $0.value) }
-        // A server process that waits or works notices then that nobody listens any more. Not every system can.
+        // Lets a busy or waiting server process notice that its client is gone. Only some systems support it.
         if version >= 140_000 {
             let call = call("client_connection_check_interval", "1s")
             calls.append("CASE WHEN version() LIKE '%linux%' THEN \(call) END")

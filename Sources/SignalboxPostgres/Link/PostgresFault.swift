@@ -5,11 +5,11 @@ internal import SignalboxCore
 /// Holds no secret and no value of a row: only PostgreSQL's primary message, which names tables and columns.
 struct PostgresFault: Error, Sendable, Hashable {
     enum Kind: Sendable, Hashable {
-        /// There is no connection, or it was lost: what was sent may have happened or not.
+        /// No connection, or it was lost: statements that were sent may or may not have run.
         case lost
-        /// The server did not answer in time; the connection is of no use any more.
+        /// The server did not answer in time; the connection is unusable.
         case timedOut
-        /// The server refused a statement; the transaction is void, the connection lives.
+        /// The server refused a statement; the transaction is aborted, the connection still works.
         case refused
     }
 

@@ -2,9 +2,9 @@ internal import CPostgres
 internal import Glibc
 internal import SignalboxThreads
 
-/// A connection in pipeline mode: statements are sent without waiting for the answers of those before.
+/// A connection in pipeline mode: statements are sent without waiting for the answers to earlier ones.
 ///
-/// Used by one thread at a time. A link that failed with anything but `refused` is of no use any more.
+/// Used by one thread at a time. After any fault but `refused`, a link is unusable.
 final class PostgresLink {
     private enum Sent {
         case preparation(String)

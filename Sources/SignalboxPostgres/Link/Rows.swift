@@ -42,7 +42,7 @@ final class Rows {
         StoredNumber.unsigned(number(row, column)) ?? 0
     }
 
-    /// A number of a block's deliveries; nil: it cannot be one.
+    /// A count of a block's deliveries; nil if it is out of range.
     func blockCount(_ row: Int, _ column: Int) -> Int? {
         let count = number(row, column)
         return (1...Int64(Marks.count)).contains(count) ? Int(count) : nil

@@ -27,14 +27,14 @@ final class Session {
     /// Sessions of one life write their marks in channels of their own.
     private let channel: Int64
     private var number: Int64 = 0
-    /// Of the transaction that began last: a gateway may begin another life while it asks what became of one.
+    /// The life of the latest transaction: a gateway may begin another life while it asks for a commit's outcome.
     private var lifeNumber: Int64
     private var link: PostgresLink?
     /// Called now and then while it waits for the database: by its desk, and by who uses it at the moment.
     var pauses: (desk: () -> Void, user: () -> Void) = ({}, {})
-    /// The connection was lost under a commit, or is there again.
+    /// The connection was lost during a commit, or is back.
     var turned: (StoreFailure?) -> Void = { _ in }
-    /// Whether to go on asking what became of a commit, after so many nanoseconds.
+    /// Whether to keep asking for a commit's outcome, after so many nanoseconds.
     var goesOn: (UInt64) -> Bool = { _ in true }
 
     init(
@@ -192,7 +192,7 @@ final class Session {
         return out
     }
 
-    /// Marks that are old enough to be forgotten; nil: it is not yet time to. Below the range are dead index entries,
+    /// Marks that are old enough to be deleted; nil if that is not due yet. Below the range are dead index entries,
     /// while somebody keeps an old snapshot.
     var oldMarks: Parameters? {
         guard number % Self.marksMax == 0 else { return nil }

@@ -5,9 +5,9 @@ internal import SignalboxThreads
 enum TransactionFault: Error {
     /// The database refused something, or is away. Nothing was changed.
     case database(PostgresFault)
-    /// Another life of this owner has begun: this one holds nothing any more.
+    /// Another life of this owner has begun: this one no longer holds anything.
     case fenced
-    /// What this gateway believed to hold was taken over by another one.
+    /// Another gateway has taken over what this one believed to hold.
     case takenOver
     /// An event that was taken for new was stored before.
     case known
@@ -68,7 +68,7 @@ final class Transaction {
         return try finish()[place]
     }
 
-    /// Commits. Returns the rows of what was sent before; nil: it was committed, but its answers were lost.
+    /// Commits. Returns the rows of the statements sent before; nil if it was committed but the answers were lost.
     func commit() throws(TransactionFault) -> [Rows]? {
         if let old = session.oldMarks { link.send(MarkSQL.forget, old) }
         link.send(.commit)
@@ -119,7 +119,7 @@ final class Transaction {
 /// The marks that decide whether a transaction was committed.
 ///
 /// Every transaction writes a mark of its own. When the connection is lost during a commit, the gateway writes the same
-/// mark: if it is there, the transaction was committed; if not, it can never be committed any more.
+/// mark: if it exists, the transaction was committed; if not, it can no longer be committed.
 enum MarkSQL {
     /// Fails if another life of the owner has begun, and keeps one from beginning until the commit.
     static let write = Statement(

@@ -230,7 +230,7 @@ enum QueueSQL {
         "read_block",
         "SELECT id, m0, m1, m2, m3, body, n FROM signalbox.block WHERE id = $1::bigint")
 
-    /// Deliveries of a block that were moved to another one, whoever holds the rest.
+    /// Marks deliveries as moved from a block to another one, even if another gateway holds the rest.
     static let moveOut = Statement(
         "move_out",
         """

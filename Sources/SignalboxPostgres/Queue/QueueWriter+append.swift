@@ -117,7 +117,7 @@ extension QueueWriter {
         return out
     }
 
-    /// Stores keys. Returns the new ones; nil: all are taken for new, or the transaction fails.
+    /// Stores keys. Returns the new ones; nil if all are assumed new, and the transaction fails if one is not.
     private func see(
         _ keys: Keys, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
     ) throws(TransactionFault) -> Set<SeenKey>? {
@@ -162,7 +162,7 @@ extension QueueWriter {
         }
     }
 
-    /// Reports of a group; of several about one device the last counts.
+    /// Reports of a group; of several reports about one device, the last counts.
     private struct Reports {
         var places: [[String]: Int] = [:]
         var all: [(delivery: Delivery, lane: Int64, owner: Int64, due: Int64, received: UInt64)?] =

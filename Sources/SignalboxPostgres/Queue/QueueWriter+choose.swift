@@ -100,7 +100,7 @@ extension QueueWriter {
             }
             group.ask(transaction, QueueSQL.dueBlocks, values(Self.blocksMax)) { rows in
                 found[rank].blocks = (0..<rows.count).map {
-                    // Of a number that is none, the block itself says how many there are.
+                    // Assume a full block if the count is invalid: reading the block gives the real one.
                     (
                         rows.number($0, 0), rows.number($0, 2),
                         rows.blockCount($0, 1) ?? Marks.count

@@ -107,11 +107,11 @@ extension QueueWriter {
     private struct BlockContents {
         var id: Int64
         var done: Marks
-        /// How many deliveries it should have left; nil: its row does not say.
+        /// How many deliveries it should have left; nil if its row does not say.
         var count: Int?
         var reader: BlockReader
 
-        /// What of it cannot be read, and how many are left in it when some have moved.
+        /// How many deliveries cannot be read, and how many remain after `count` have moved; nil if it is intact.
         func damage(moving count: Int) -> (block: Int64, lost: Int, left: Int)? {
             let found = left.count
             guard self.count != found else { return nil }
@@ -227,7 +227,7 @@ extension QueueWriter {
 }
 
 extension Delivery {
-    /// From a row of `takeRows`; nil: it is damaged.
+    /// From a row of `takeRows`; nil if it is damaged.
     init?(row: Int, of rows: Rows, _ lane: LaneKey, from first: Int = 0) {
         let reader = BlockReader(rows.bytes(row, first + 5), lane: lane)
         guard var delivery = reader.deliveries.first?.delivery else { return nil }

@@ -27,7 +27,7 @@ extension QueueWriter {
         }
     }
 
-    /// Sends what ends leases. Deliveries of blocks that go on get rows, or other blocks.
+    /// Sends the statements that end leases. Retried deliveries of blocks get rows, released ones other blocks.
     func settle(
         _ group: Group, _ transaction: Transaction, _ drafts: inout Drafts,
         _ rows: inout DeliveryRows, _ given: inout Set<Int64>, nowUnixMs: Int64

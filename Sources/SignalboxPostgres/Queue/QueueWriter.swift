@@ -105,7 +105,7 @@ final class QueueWriter: @unchecked Sendable {
         askFirst -= group.asksFirst ? 1 : 0
         while true {
             tries += 1
-            // The process may have been stopped: nobody waits for these any more, and they may be stored by another.
+            // The process may have been suspended: their callers gave up, and another gateway may store these events.
             answerLate()
             do throws(TransactionFault) {
                 try prepare(group, session)

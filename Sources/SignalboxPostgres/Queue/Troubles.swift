@@ -14,13 +14,13 @@ final class Troubles: Sendable {
         var told: Set<PostgresTrouble>
         var count = 0
         var lastNs: UInt64
-        /// The first of the refusals since an event was stored; nil: there are none.
+        /// The first refusal since an event was stored; nil if nothing was refused since.
         var sinceNs: UInt64?
     }
 
-    /// It is over when nothing was refused for so long.
+    /// An outage is over when nothing was refused for this long.
     private static let quietNs: UInt64 = 10_000_000_000
-    /// One event may be to blame itself. Refusals for so long mean all.
+    /// A single event may itself be at fault. After this long, the database is.
     private static let stopNs: UInt64 = 1_000_000_000
 
     private let current = Mutex<Outage?>(nil)
@@ -28,13 +28,13 @@ final class Troubles: Sendable {
 
     init(_ onNotice: @escaping @Sendable (PostgresNotice) -> Void) { self.onNotice = onNotice }
 
-    /// Why events are refused, or were a while ago; nil: they are taken.
+    /// Why events are refused, or were until recently; nil if they are accepted.
     var reason: String? { current.withLock { $0?.words } }
 
     /// Nothing was stored since the last refusal.
     var isRefusing: Bool { current.withLock { $0?.sinceNs != nil } }
 
-    /// Why no event is stored; nil: some are.
+    /// Why no event is stored; nil if some are stored.
     var stop: PostgresTrouble? {
         current.withLock { outage in
             guard let outage, let since = outage.sinceNs else { return nil }

@@ -1,8 +1,8 @@
 internal import SignalboxCore
 
-/// The tables that a gateway or a command finds.
+/// Checks and creates the tables that a gateway or a command uses.
 extension Opening {
-    /// Makes the tables if there are none. Returns whether it did.
+    /// Creates the tables if they are missing. Returns whether it did.
     @discardableResult
     func makeTables() throws(StoreError) -> Bool {
         try reporting { () throws(PostgresFault) in
@@ -21,7 +21,7 @@ extension Opening {
         }
     }
 
-    /// A database without tables is none that a gateway ever used.
+    /// Throws if there are no tables: no gateway has ever used this database.
     func requireTables() throws(StoreError) {
         guard try reporting(hasTables) else {
             throw StoreError(
@@ -43,9 +43,9 @@ extension Opening {
         return found != 0
     }
 
-    /// The number of the tables; 0: there are none.
+    /// The schema number of the tables; 0 if the tables are missing.
     ///
-    /// Whoever makes tables makes `meta` before them, and its number together with them.
+    /// `meta` is created before the other tables, and its number is written together with them.
     func schemaNumber() throws(PostgresFault) -> Int {
         let found = try run(
             """

@@ -145,7 +145,7 @@ enum Schema {
 
     private static let outcomes =
         [
-            // Its only row is locked by whoever appends, so that numbers have one order and no gap.
+            // Each append locks its only row, so that numbers have one order and no gap.
             "CREATE TABLE signalbox.outcome_order (id bigint PRIMARY KEY)",
             "INSERT INTO signalbox.outcome_order (id) VALUES (1)",
             // `sender`: the life that sends to it, `until` when. `named`: when a configuration last had it.
@@ -195,7 +195,7 @@ enum Schema {
           PRIMARY KEY (instance, key))
         """
 
-    /// What happened, for those who ask later.
+    /// The history of events and deliveries.
     private static let history =
         parted(
             "history",

@@ -29,7 +29,7 @@ enum BadgeTables {
         rows.count == 0 ? nil : Int32(clamping: rows.number(0, 0))
     }
 
-    /// Sets or increments a counter; nil: the user has no device.
+    /// Sets or increments a counter, and reads it; nil if the user has no device.
     static func ask(
         _ given: Int32?, of user: UserKey, _ group: Group, _ transaction: Transaction,
         _ read: @escaping (Int32?) -> Void

@@ -15,13 +15,13 @@ final class Halves: @unchecked Sendable {
         var name: String
         /// Orders its rows; the last ones move first.
         var key: String
-        /// Rows that are of use at `$1`.
+        /// Rows that are still needed at `$1`.
         var alive = "$1::bigint > 0"
         /// About how many bytes such a row has.
         var bytes: String
-        /// With more rows that are of use, a half waits until they have had their time.
+        /// With more rows still needed than this, a half waits until they have expired.
         var aliveMax: Int64?
-        /// Moves what is left, under the lock that excludes all others.
+        /// Moves the remaining rows, under an exclusive lock.
         var moveRest: String?
     }
 
@@ -176,7 +176,7 @@ final class Halves: @unchecked Sendable {
             """)
     }
 
-    /// Moves what is left of the half that is not the current one, and empties it. False: somebody uses it.
+    /// Moves the remaining rows out of the half that is not current, and truncates it. False if it is in use.
     private func end(
         _ table: Table, _ session: Session, nowUnixMs: Int64
     ) throws(TransactionFault) -> Bool {

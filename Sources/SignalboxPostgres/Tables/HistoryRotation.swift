@@ -22,7 +22,7 @@ final class HistoryRotation: @unchecked Sendable {
         if limits.bytesMax > 0 { try rotate(limits, session, nowUnixMs: nowUnixMs) }
         guard SystemClock.monotonicNs >= nextNs else { return }
         nextNs = SystemClock.monotonicNs + Self.restNs
-        // Nothing is kept any more: that goes for what was kept before, too.
+        // A limit of 0 turns history off, which also deletes existing rows.
         let oldest =
             limits.bytesMax > 0 ? nowUnixMs - Int64(clamping: limits.keepMs) : Int64.max
         for part in 0..<Schema.historyParts { try empty(part, before: oldest, session) }

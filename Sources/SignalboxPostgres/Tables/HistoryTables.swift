@@ -40,7 +40,7 @@ enum HistoryTables {
         return page
     }
 
-    /// Changes the rows of one step of a search. Returns where the next one goes on.
+    /// Changes the rows of one step of a search. Returns where the next step continues.
     static func change(
         _ search: HistorySearch, _ transaction: Transaction, _ body: (HistoryRow) -> HistoryRow?
     ) throws(TransactionFault) -> UInt64? {
@@ -91,7 +91,7 @@ enum HistoryTables {
     private struct Span {
         /// Before which time, since which time, since which time in this step, and the tags.
         let values: Parameters
-        /// Where the next step goes on.
+        /// Where the next step continues.
         let next: UInt64?
 
         /// nil: there are no rows.

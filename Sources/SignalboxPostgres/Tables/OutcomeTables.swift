@@ -154,7 +154,7 @@ enum OutcomeTables {
         return values
     }
 
-    /// Whether nobody else sends a receiver's outcomes. It costs no lock: those who wait ask often.
+    /// Whether no other gateway sends a receiver's outcomes. Takes no lock, since waiting gateways ask often.
     static func canClaim(
         _ receiver: String, _ life: Life, nowUnixMs: Int64, _ link: PostgresLink,
         byNs deadlineNs: UInt64

@@ -10,7 +10,7 @@ final class SharedState: Sendable {
     private let own = Mutex(("", [String]?.none))
     private let history = Mutex<HistoryLimits?>(nil)
 
-    /// How much history is kept; nil: nobody has said yet, and what there is stays.
+    /// How much history is kept; nil until it is set, and existing history stays until then.
     var historyLimits: HistoryLimits? {
         get { history.withLock { $0 } }
         set { history.withLock { $0 = newValue } }
@@ -22,7 +22,7 @@ final class SharedState: Sendable {
         set { own.withLock { $0.0 = newValue } }
     }
 
-    /// The receivers of outcomes in this gateway's configuration; nil: it has not said yet.
+    /// The receivers of outcomes in this gateway's configuration; nil until they are set.
     var receivers: [String]? {
         get { own.withLock { $0.1 } }
         set { own.withLock { $0.1 = newValue } }
