@@ -24,7 +24,7 @@ extension Host {
 
     /// The current value.
     ///
-    /// Throws `again` if there is none yet.
+    /// Throws `again` if it has no value yet.
     public func credential(_ name: String) throws(PluginError) -> String {
         guard let credentials else {
             throw PluginError(.unsupported, "the host offers no credentials")

@@ -4,7 +4,7 @@ internal import CSignalbox
 public protocol FilterPlugin: Plugin {
     /// JSON Schema of a filter's options in a route; nil if it takes none.
     static var filterOptionsSchema: String? { get }
-    /// Filters one event for its recipients on a route; those that the sink is not told of go on as they are.
+    /// Filters one event for its recipients on a route; recipients that the sink is not told of pass unchanged.
     ///
     /// Pure: the same input gives the same output, and only log and JSON are used. Returns within milliseconds, since
     /// the source waits. Throwing fails the event on this route. Thread: worker.
@@ -70,9 +70,9 @@ public struct FilterSink: ~Copyable {
 
     init(_ raw: UnsafeMutablePointer<sbx_filter_sink>) { self.raw = raw }
 
-    /// These recipients go on, with other data or later.
+    /// Passes these recipients on, with other data or later.
     ///
-    /// `data` is a JSON object, nil: unchanged. `notBeforeUnixMs` is at most 30 days ahead, 0: at once.
+    /// `data` is a JSON object, or nil to change nothing. `notBeforeUnixMs` is at most 30 days ahead; 0 means at once.
     public func pass(
         _ recipients: [Int], data: consuming JSONWriter? = nil, notBeforeUnixMs: UInt64 = 0
     ) throws(PluginError) {

@@ -6,8 +6,8 @@ public protocol ObservePlugin: Plugin {
     static var maxObservations: Int { get }
     /// Takes a batch, in the order of its sequences; never waits for the network.
     ///
-    /// Call `host.observed` once, from any thread, within 60 s: no other batch comes before. Each observation comes at
-    /// least once: whoever stores them keeps the largest sequence, and skips what is not above it. Throwing answers
+    /// Call `host.observed` once, from any thread, within 60 s: the next batch waits for it. Each observation comes at
+    /// least once: if you store them, keep the largest sequence and skip any that is not above it. Throwing answers
     /// the batch. Thread: worker; must not block.
     func observe(_ batch: [Observation]) throws(PluginError)
 }

@@ -5,7 +5,7 @@ internal import CSignalbox
 /// Each call ends with its closure, once, on a worker thread. If the host rejects a call, the closure gets the
 /// error before the call returns.
 extension Host {
-    /// The value of a key; nil if there is none.
+    /// The value of a key; nil if the key is missing.
     public func value(_ key: String, then done: @escaping Later<[UInt8]?>) {
         guard let kv else {
             done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
@@ -78,16 +78,16 @@ extension Host {
         }
     }
 
-    /// What became of `replace`.
+    /// The result of `replace`.
     public enum Replaced: Sendable, Equatable {
         /// The value was stored, or removed.
         case done
-        /// Nothing was changed, because this is stored; nil: nothing.
+        /// Nothing was changed, because the key has this value; nil if it is missing.
         case other([UInt8]?)
     }
 
-    /// Compare and set: stores `value`, or removes the key if it is nil, provided that `expected` is stored; nil: that nothing
-    /// is. It is one step, also among several gateways with one database.
+    /// Compare and set: if the stored value is `expected` (nil if the key is missing), stores `value`, or removes the
+    /// key if `value` is nil. Atomic, also among several gateways with one database.
     public func replace(
         _ key: String, expected: [UInt8]?, with value: [UInt8]?, ttlMs: UInt64 = 0,
         then done: @escaping Later<Replaced>

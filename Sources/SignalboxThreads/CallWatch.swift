@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Whose code a worker calls, such as an instance of a plugin.
 public final class CallOwner: Sendable {
-    /// Most slow calls about things that can be asked again; each holds a thread.
+    /// Most slow calls for work that can be retried; each holds a thread.
     private static let slowMax = 16
 
     /// Its name.
@@ -12,10 +12,10 @@ public final class CallOwner: Sendable {
     /// Makes an owner without calls.
     public init(_ name: String) { self.name = name }
 
-    /// It has so many slow calls that another one would only hold another thread.
+    /// Whether it has so many slow calls that another call would only hold another thread.
     public var isFull: Bool { slow.load(ordering: .relaxed) >= Self.slowMax }
 
-    /// Slow calls under way: those for which another thread works.
+    /// Slow calls in progress, for each of which a spare thread runs.
     package var slowCount: Int { slow.load(ordering: .relaxed) }
 
     func isSlow(_ delta: Int) { slow.add(delta, ordering: .relaxed) }
@@ -35,9 +35,9 @@ public final class CallKind: Sendable {
     }
 }
 
-/// A call that goes on for too long.
+/// A call that takes too long.
 public struct LongCall: Sendable {
-    /// Whose it is.
+    /// The name of its owner.
     public let owner: String
     /// What is called.
     public let kind: CallKind
@@ -82,7 +82,7 @@ final class CallSlot: Sendable {
         return true
     }
 
-    /// Whether the call was marked as slow: then whoever marked it must be told.
+    /// Ends the call. Returns whether it was marked as slow: then the watcher must be told.
     func end() -> Bool {
         let now = state.load(ordering: .relaxed)
         let last = state.exchange(
@@ -90,7 +90,7 @@ final class CallSlot: Sendable {
         return last & Self.isSlow != 0
     }
 
-    /// The number of the open call; nil: there is none.
+    /// The number of the open call; nil if no call is open.
     var openCall: UInt64? {
         let now = state.load(ordering: .acquiring)
         return now & Self.isOpen == 0 ? nil : now >> 2

@@ -78,7 +78,7 @@ public final class Gate<Value>: @unchecked Sendable {
     /// It calls `attempt` again after a change, and at the time that `attempt` asked for.
     ///
     /// `attempt` returns either a result, or the time to wait until (monotonic
-    /// nanoseconds; nil: no limit).
+    /// nanoseconds; nil for no limit).
     public func wait<Result>(until attempt: (inout Value) -> (result: Result?, wakeNs: UInt64?))
         -> Result
     {

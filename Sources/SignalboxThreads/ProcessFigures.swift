@@ -12,7 +12,7 @@ public struct ProcessFigures: Sendable {
     public let threads: Int
     /// When the process started.
     public let startUnixSeconds: Double
-    /// Open file descriptors; nil: there is none left to count them with.
+    /// Open file descriptors; nil if no descriptor is left to count them with.
     public let openDescriptors: Int?
 
     /// The current figures; nil where `/proc` is missing.

@@ -48,7 +48,7 @@ public enum SystemThread {
         precondition(isThere, "the system refused a thread")
     }
 
-    /// The same for a thread that a running gateway can do without for now: whether the system gave one.
+    /// The same for a thread that a running gateway can lack for a while. False if the system refused it.
     public static func isStarted(
         _ name: String, _ body: @escaping @Sendable () -> Void
     ) -> Bool {

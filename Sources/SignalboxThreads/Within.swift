@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Waits that end, whatever they wait for.
 public enum Within {
-    /// What `body` returns, or nil after so many milliseconds; then it goes on alone.
+    /// What `body` returns, or nil after so many milliseconds; `body` then continues in the background.
     public static func value<Value: Sendable>(
         ms: UInt64, _ body: @escaping @Sendable () async -> Value
     ) async -> Value? {

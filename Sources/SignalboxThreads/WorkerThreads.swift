@@ -158,7 +158,7 @@ public final class WorkerThreads: Sendable {
                 if let call = look(at: place, nowNs: now, &state) { long.append(call) }
             }
             let isBusy = !state.isStopping && state.resting.count < state.sights.count
-            // In the lock: whoever is taken out of those that rest later sees it.
+            // Under the lock, so that a worker taken out of `resting` later sees it.
             isWatched.store(isBusy, ordering: .releasing)
             return (isBusy, long)
         }
@@ -166,12 +166,12 @@ public final class WorkerThreads: Sendable {
         for call in long { watch.onLong(call) }
     }
 
-    /// Looks at one thread; returns its call if that is to be told of now.
+    /// Looks at one thread; returns its call if the call must be reported now.
     private func look(at place: Int, nowNs: UInt64, _ state: inout State) -> LongCall? {
         let slot = state.sights[place].worker.call
         let open = slot.openCall
         guard let open, open == state.sights[place].call else {
-            // One that was slow has ended, and says so itself as soon as this is over.
+            // A slow call has ended, and its thread reports that once the lock is free.
             guard !state.sights[place].isSlow else { return nil }
             state.sights[place].call = open
             state.sights[place].sinceNs = nowNs
@@ -179,7 +179,7 @@ public final class WorkerThreads: Sendable {
         }
         let isNew = !state.sights[place].isSlow
         if isNew, !slot.mark(open) { return nil }
-        // A marked call does not end before the lock is free, so its owner is there.
+        // A marked call cannot end before the lock is free, so its owner exists.
         guard let (owner, kind) = slot.owning else { return nil }
         if isNew {
             state.sights[place].isSlow = true
@@ -236,7 +236,7 @@ public final class WorkerThreads: Sendable {
         return key
     }
 
-    /// The threads that the calling one belongs to, which live as long as it does; nil: it is no worker.
+    /// The pool that the calling thread belongs to, which outlives it; nil if it is not a worker.
     public static var current: WorkerThreads? {
         pthread_getspecific(key).map {
             Unmanaged<WorkerThreads>.fromOpaque($0).takeUnretainedValue()
