@@ -8,7 +8,7 @@ public struct Limits: Sendable {
     public var eventsPerRequestMax = 1_000
     /// Most bytes of data in a batch of a source's events.
     public var sourceBatchBytesMax = 4 << 20
-    /// Most bytes of data in one part of what a filter lets go on, and in all parts of a call.
+    /// Most bytes of data in one part that a filter passes on, and in all parts of a call.
     public static let filterDataBytesMax = (ofPart: 1 << 20, ofCall: 4 << 20)
     /// Longest time that a filter may have pushes wait, in milliseconds.
     public static let filterWaitMsMax: UInt64 = 30 * 86_400_000

@@ -30,7 +30,7 @@ public struct SimulatorsOptions: Sendable {
     public var providerPort = 0
     /// Port of the control API; 0: any free one.
     public var controlPort = 0
-    /// Where keys and certificates go; nil: a temporary folder that is removed on shutdown.
+    /// The folder for keys and certificates; nil for a temporary one that is removed on shutdown.
     public var folder: String?
     /// Milliseconds since 1970; a test may replace the system's clock with virtual time.
     public var nowUnixMs: @Sendable () -> UInt64 = { SystemClock.unixMs }

@@ -3,9 +3,10 @@
 ///
 /// Keys are hashes, so that a store can compare them and holds no token in them.
 public struct Supersession: Sendable, Hashable {
-    /// Of what it shows: sender, app, token and collapse key; of a report: instance, app and device. nil: it replaces nothing.
+    /// Key of what it shows: sender, app, token and collapse key; of a report: instance, app and device. nil if it
+    /// replaces nothing.
     public var shown: Int64?
-    /// Of the app's icon: sender, app and token; nil: it carries no number.
+    /// Key of the app's icon: sender, app and token; nil if it carries no number.
     public var badge: Int64?
     /// Those before it are older.
     public var order: DeliveryOrder
@@ -60,10 +61,10 @@ public struct Staleness: OptionSet, Sendable, Hashable {
 }
 
 extension Delivery {
-    /// Its place in the order of events. A replay keeps that of its first life.
+    /// Its place in the order of events. A replay keeps its original place.
     public var order: DeliveryOrder { DeliveryOrder(unixMs: acceptedUnixMs, id: id) }
 
-    /// What it makes obsolete, and by what it is made obsolete; nil: nothing.
+    /// Which deliveries it supersedes, and which supersede it; nil if there is no such delivery.
     public var supersession: Supersession? {
         let note = content.notification
         if kind == .report {
@@ -89,7 +90,7 @@ extension Delivery {
             bitPattern: SeenKey(seed: (own.high, own.low), sender, device.app).high)
     }
 
-    /// Without its number; nil: it has nothing else to say.
+    /// The delivery without its badge number; nil if it contains nothing else.
     public var withoutBadge: Delivery? {
         let note = content.notification
         var bare = note

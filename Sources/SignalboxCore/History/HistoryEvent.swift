@@ -49,7 +49,7 @@ public struct HistoryRoute: Sendable, Hashable {
 
 /// A recipient of an event on a route.
 public struct HistoryTarget: Sendable, Hashable {
-    /// Place of the route among those of the event; nil: no route.
+    /// Index of the route among those of the event; nil if there is no route.
     public var route: Int?
     /// May be empty.
     public var user: String

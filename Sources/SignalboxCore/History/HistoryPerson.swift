@@ -46,9 +46,9 @@ public struct HistoryPerson: Sendable {
         return user.app.isEmpty || events.contains(step.eventID)
     }
 
-    /// A row without the user; nil: nothing is left of it.
+    /// A row without the user; nil if it is then empty.
     ///
-    /// An event with other recipients stays, without this one.
+    /// An event with other recipients remains, without this one.
     public func without(_ row: HistoryRow) -> HistoryRow? {
         let (events, steps) = row.read()
         let leftEvents = events.filter { !own.contains($0.id) }.map { event in

@@ -35,19 +35,19 @@ public struct HistorySearch: Sendable {
 public struct HistoryPage: Sendable {
     /// Rows that have one of the tags, newest first. Rows of one gateway are in order; those of several, nearly.
     public var rows: [HistoryRow] = []
-    /// Where the next step goes on; nil: there is nothing older.
+    /// Where the next step continues; nil if there is nothing older.
     public var next: UInt64?
 
     /// An empty page.
     public init() {}
 }
 
-/// What happened to events and deliveries, for those who ask later.
+/// The searchable history of events and deliveries.
 ///
-/// It is written in the commits of what happened (`StoreEntry.Item.history`, `OutcomePack.history`), so it is neither
-/// ahead nor behind. It gives way: a store that is short of room writes none, and no call fails for lack of it.
+/// It is part of the commits it describes (`StoreEntry.Item.history`, `OutcomePack.history`), so it is neither ahead
+/// nor behind. It has the lowest priority: a store that is short of space writes no history, and no call fails for it.
 public protocol HistoryStore: Sendable {
-    /// Says how much is kept; nothing was kept before.
+    /// Sets how much is kept; until then nothing is recorded.
     func keepHistory(_ limits: HistoryLimits)
     /// Looks at some MiB of rows.
     func history(_ search: HistorySearch) async throws -> HistoryPage

@@ -1,6 +1,6 @@
 /// Parsed JSON; may be read by several threads at once.
 public protocol ParsedJSON: Sendable {
-    /// A copy of the value at a path of names; nil if there is none.
+    /// A copy of the value at a path of names; nil if it is missing.
     ///
     /// A number picks an array's element. An empty path means the whole value.
     func value(at names: [String]) -> JSONValue?

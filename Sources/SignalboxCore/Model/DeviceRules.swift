@@ -2,7 +2,7 @@
 public enum DeviceRules {
     /// Most tokens of one kind that a user keeps; the oldest are removed first.
     public static let tokensMax = 20
-    /// Most tokens of all kinds that a user of an app keeps: whoever registers may name any kind.
+    /// Most tokens of all kinds that a user of an app keeps: a client may invent kinds when it registers.
     public static let devicesMax = 100
     /// Longest token, in bytes.
     public static let tokenBytesMax = 4_096

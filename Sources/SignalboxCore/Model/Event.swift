@@ -18,7 +18,7 @@ public struct Recipient: Sendable, Hashable {
     public var device: Device
     /// What the source knows about this recipient: `unread`, `mentioned`, `online`.
     public var attributes: [Attribute]
-    /// Why it is left out on every route; nil: it is not.
+    /// Why every route skips it; nil if it is usable.
     public internal(set) var fault: Fault?
 
     /// Makes a recipient.

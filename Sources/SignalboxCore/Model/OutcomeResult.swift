@@ -21,12 +21,12 @@ public enum OutcomeResult: UInt8, Sendable, Hashable, CaseIterable {
     /// It was not sent, or not again: the provider accepted a newer one with its collapse key, or it was withdrawn.
     case superseded = 10
 
-    /// What a receiver gets that names none.
+    /// The results sent to a receiver that lists none.
     public static let usual: Set<OutcomeResult> = [
         .delivered, .dead, .expired, .opened, .cancelled, .superseded,
     ]
 
-    /// The result that tells of a change of a device; nil: none does.
+    /// The result that reports a change of a device; nil if the change is not reported.
     public init?(_ kind: DeviceChange.Kind) {
         switch kind {
         case .registered: self = .deviceRegistered

@@ -1,6 +1,6 @@
 /// The result of one request.
 public struct PushResult: Sendable {
-    /// A response, or why there is none.
+    /// A response, or why it is missing.
     public enum Answer: Sendable {
         /// The peer answered.
         case response(HTTPResponse)

@@ -22,7 +22,7 @@ extension Recipient {
 }
 
 extension Device {
-    /// What makes it unusable as a recipient, with or without a token; nil: nothing does.
+    /// What makes it unusable as a recipient, with or without a token; nil if it is usable.
     public var fault: Recipient.Fault? {
         // Without an array: this is asked for each recipient.
         let longest = max(
@@ -58,7 +58,7 @@ extension Event {
         }
     }
 
-    /// Why none of its recipients can be used; nil: some can, or it has none.
+    /// Why its recipients are all unusable; nil if some are usable, or it has no recipients.
     public var recipientFault: Recipient.Fault? {
         recipients.allSatisfy { $0.fault != nil } ? recipients.first?.fault : nil
     }

@@ -12,7 +12,7 @@ public struct ShortenedTexts: OptionSet, Sendable, Hashable {
         "related_channels", "metadata", "profile_url", "image", "other",
     ]
 
-    /// The field with this name; empty if there is none.
+    /// The field with this name; empty if the name is unknown.
     public init(field: String) {
         rawValue = Self.names.firstIndex(of: field).map { 1 << UInt16($0) } ?? 0
     }

@@ -3,12 +3,12 @@ public enum StoredNumber {
     /// No id, position or count that a store writes is larger, and sums of them do not overflow.
     public static let max: Int64 = 1 << 60
 
-    /// An id, a position or a count; nil: no store writes such a number.
+    /// An id, a position or a count; nil if the number is out of range, so that no store wrote it.
     public static func unsigned(_ number: Int64) -> UInt64? {
         (0...max).contains(number) ? UInt64(number) : nil
     }
 
-    /// How long to wait for a time, in milliseconds; 0: it is over.
+    /// How long to wait for a time, in milliseconds; 0 if it has passed.
     public static func wait(untilMs due: Int64, nowMs now: Int64) -> UInt64 {
         due > now ? UInt64(due.subtractingReportingOverflow(now).partialValue.magnitude) : 0
     }

@@ -77,7 +77,7 @@ public struct EventFields: Sendable {
         self.data = data
     }
 
-    /// The value of a field, or nil if there is none.
+    /// The value of a field, or nil if it is missing.
     ///
     /// `recipient` is nil where no recipient is chosen yet.
     public func value(_ path: FieldPath, recipient: Recipient? = nil) -> JSONValue? {

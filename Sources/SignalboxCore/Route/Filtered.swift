@@ -1,10 +1,10 @@
 /// What a filter made of an event for its recipients on a route.
 public struct Filtered: Sendable {
-    /// Recipients that go on together.
+    /// Recipients that a filter passes on together.
     public struct Part: Sendable {
         /// Indexes into the recipients.
         public var recipients: [Int]
-        /// What replaces the event's data, parsed; nil: nothing does.
+        /// What replaces the event's data, parsed; nil if the data is unchanged.
         public var data: JSONText?
         /// When their pushes may be sent, in Unix milliseconds; 0: at once.
         public var notBeforeUnixMs: UInt64
@@ -17,9 +17,9 @@ public struct Filtered: Sendable {
         }
     }
 
-    /// Those that go on; each recipient is in one at most.
+    /// The recipients that are passed on; each is in at most one part.
     public var parts: [Part] = []
-    /// Those that get nothing.
+    /// The recipients that get nothing.
     public var drops: [FanOut.Skip] = []
 
     /// Nobody.

@@ -1,7 +1,7 @@
 /// Which senders serve a platform, as the routes say.
 ///
-/// A token is one phone's for its sender alone: the same text may be a mail address to another one. So whoever looks for devices
-/// by a token says among which platforms.
+/// A token identifies a phone only for one sender: to another sender the same text may be a mail address. So a search
+/// for devices by token is limited to the platforms of a sender.
 public struct PlatformSenders: Sendable {
     private var senders: [String: Set<String>] = [:]
     private var platforms: [String: Set<String>] = [:]

@@ -26,7 +26,7 @@ public struct Template: Sendable, Hashable {
         case text(String)
         case field(FieldPath, [Filter])
         case localized(TextByLocale, [Filter])
-        /// The value as JSON; null if there is none.
+        /// The value as JSON; null if it is missing.
         case json(FieldPath)
     }
 

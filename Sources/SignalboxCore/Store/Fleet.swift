@@ -40,8 +40,8 @@ public struct Fleet: Sendable, Equatable {
         public var waiting = 0
         /// Deliveries that a gateway has leased.
         public var leased = 0
-        /// Since when the oldest of those that wait and are due has been due, in Unix milliseconds; nil: none is due, or
-        /// the store does not know.
+        /// When the oldest waiting delivery became due, in Unix milliseconds; nil if nothing is due, or the store
+        /// does not know.
         public var oldestDueUnixMs: UInt64?
 
         /// An empty lane.

@@ -1,6 +1,6 @@
 /// Ids that the store has reserved and that are not used yet.
 ///
-/// A value without a lock. Its owner asks the store when `wantsMore` is true, and meanwhile uses what is left.
+/// A value without a lock. Its owner asks the store when `wantsMore` is true, and meanwhile uses the remaining ids.
 public struct IDStock: Sendable {
     /// Ids per request to the store: enough for one second at a gateway's highest rate.
     public static let partMax = 1 << 18
@@ -12,7 +12,7 @@ public struct IDStock: Sendable {
     /// Makes an empty stock.
     public init() {}
 
-    /// How many are left.
+    /// How many ids remain.
     public var count: Int { current.count + next.count }
 
     /// Whether to ask the store for more now. After true, the stock expects a call of `arrive`.

@@ -1,19 +1,19 @@
-/// A change of a value that depends on what is stored, made as one step whoever else changes it.
+/// A change of a value that depends on the stored one, made atomically.
 public enum KeyValueEdit: Sendable, Hashable {
-    /// Stores `value`, or removes the key if it is nil, provided that `expected` is stored; nil: nothing is.
+    /// If the stored value is `expected` (nil: the key is missing), stores `value`, or removes the key if that is nil.
     case replace(expected: [UInt8]?, value: [UInt8]?, forMs: UInt64?)
     /// Adds to a counter, decimal text. The first addition makes it, and decides how long it is kept.
     case add(Int64, forMs: UInt64?)
 
-    /// What becomes of a key.
+    /// What an edit does to a key.
     public struct Effect: Sendable {
-        /// What is stored then; nil: nothing.
+        /// The new value; nil removes the key.
         public var value: [UInt8]?
-        /// How long from now; nil inside: without end. nil: as long as before.
+        /// How long it is kept from now; `.some(nil)`: it never expires. nil keeps the previous expiry.
         public var forMs: UInt64??
     }
 
-    /// What becomes of a key with this value; nil: the edit does not apply to it.
+    /// What the edit does to a key with this value; nil if it does not apply.
     public func effect(on stored: [UInt8]?) -> Effect? {
         switch self {
         case .replace(let expected, let value, let forMs):
@@ -34,7 +34,7 @@ public enum KeyValueEdit: Sendable, Hashable {
 public struct KeyValueEdited: Sendable, Hashable {
     /// Whether the edit applied.
     public var isDone: Bool
-    /// What is stored now; nil: nothing.
+    /// The value stored now; nil if the key is missing.
     public var value: [UInt8]?
 
     /// Makes a result.

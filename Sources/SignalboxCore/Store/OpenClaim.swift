@@ -42,7 +42,7 @@ public struct OpenClaim: Sendable, Hashable {
         }
     }
 
-    /// An event without deliveries whose key is this claim's: whoever commits it first uses the claim.
+    /// An event without deliveries that has this claim's key: the first commit of it uses the claim.
     public var use: StoreEntry.Item {
         StoreEntry.Item(
             event: Event(source: Self.opened, type: "opened", dedupe: key), deliveries: [])

@@ -4,13 +4,13 @@
 public protocol PeopleStore: Sendable {
     /// The user's badge counters.
     func badges(of user: UserKey) async throws -> [UserKey: Int32]
-    /// Looks for deliveries to the user that are not settled, held or not, in a part of the queue.
+    /// Looks for unsettled deliveries to the user, leased or not, in a part of the queue.
     ///
-    /// `after`: where the part before ended; empty for the first. A delivery that moves meanwhile may be found twice.
+    /// `after`: where the previous part ended; empty for the first. A delivery that moves meanwhile may be found twice.
     func waiting(of user: UserKey, after place: String) async throws -> WaitingPart
     /// Changes rows of history that one step of a search finds: nil removes a row, the same row stays as it is.
     ///
-    /// Returns where the next step goes on; nil: there is nothing older.
+    /// Returns where the next step continues; nil if there is nothing older.
     func changeHistory(
         _ search: HistorySearch, _ change: @escaping @Sendable (HistoryRow) -> HistoryRow?
     ) async throws -> UInt64?
@@ -20,7 +20,7 @@ public protocol PeopleStore: Sendable {
 public struct WaitingPart: Sendable {
     /// The deliveries.
     public var found: [StoredDelivery]
-    /// Where the next part begins; nil: this was the last.
+    /// Where the next part begins; nil if this was the last.
     public var next: String?
 
     /// Makes a part.

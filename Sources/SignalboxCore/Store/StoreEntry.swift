@@ -63,7 +63,7 @@ extension StoreEntry.Item {
 public struct StoreCommit: Sendable, Equatable {
     /// Indexes of events that were duplicates and were left out.
     public var duplicates: Set<Int>
-    /// Numbers of the other events' badge steps, by index; nil if the user has no device any more.
+    /// Numbers of the other events' badge steps, by index; nil if the user no longer has a device.
     public var badges: [Int: [Int32?]]
     /// The token under which deliveries that were taken over at commit are held.
     public var token: LeaseToken

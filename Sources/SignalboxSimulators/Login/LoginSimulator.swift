@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// A brand's login, for users who register their own devices: keys, tokens, and authorization codes with PKCE.
 ///
-/// It signs in whoever is named, without a password.
+/// It signs in any user by name, without a password.
 final class LoginSimulator: Sendable {
     static let clientID = "signalbox"
     static let paths = ["jwks", "token", "code"]

@@ -21,7 +21,7 @@ public struct HTTP2ServerOptions: Sendable {
     public var offersALPN = true
     /// The first SETTINGS of a connection.
     public var maxConcurrentStreams: UInt32 = 1000
-    /// Connections above this limit are accepted and closed at once; nil: no limit.
+    /// Connections above this limit are accepted and closed at once; nil for no limit.
     public var connectionsMax: Int?
 
     /// Makes options with the server's identity.

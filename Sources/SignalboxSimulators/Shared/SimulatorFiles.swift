@@ -16,7 +16,7 @@ public struct SimulatorFiles: Sendable {
     /// HMS service account, JSON.
     public var hmsAccount: String { "\(folder)/hms.json" }
 
-    /// Uses an existing folder or creates it; nil: creates one in the system's temporary folder.
+    /// Uses an existing folder or creates it; if nil, creates one in the system's temporary folder.
     init(folder given: String?) throws(SimulatorFault) {
         if let given {
             guard mkdir(given, 0o700) == 0 || errno == EEXIST else {

@@ -4,9 +4,9 @@ public import SignalboxCore
 public enum SimulatorOrder: Sendable, Hashable {
     /// Answers requests for these tokens with an error; without tokens, every request.
     ///
-    /// `times` nil: always.
+    /// `times`: how often; nil for always.
     ///
-    /// `retryAfter`: seconds for the header retry-after; nil: no header.
+    /// `retryAfter`: seconds for the header retry-after; nil for no header.
     case fail(
         tokens: [String], status: Int, reason: String, times: Int?, retryAfter: Int? = nil)
     /// Sends GOAWAY with this reason after so many further requests.

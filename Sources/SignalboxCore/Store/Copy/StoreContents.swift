@@ -8,19 +8,20 @@ public protocol StoreContents: AnyObject {
     func identity() throws -> String
     /// How many records there are of each kind; an outcome counts as one.
     func counts() throws -> [StoredKind: Int]
-    /// The records of a kind that follow the one where the page before ended, in an order that never changes.
+    /// The records of a kind after the last one of the previous page, in an order that never changes.
     func page(_ kind: StoredKind, after: String) throws -> StorePage
-    /// How far a copy into this store has come; nil: none is under way.
+    /// The progress of a copy into this store; nil if no copy is running.
     ///
     /// A store that was made for a copy has the mark of no source before it has its first table.
     func mark() throws -> CopyMark?
-    /// The last mark of the copy that made this store; nil: none has finished here.
+    /// The last mark of the copy that made this store; nil if no copy has finished here.
     func finished() throws -> CopyMark?
     /// Adds records, and replaces the mark of the copy, as one transaction. Fails if the store's mark is not `old`.
     ///
-    /// As long as there is a mark, no gateway starts on the store. nil: the copy has finished, and `old` stays known.
+    /// As long as there is a mark, no gateway starts on the store. `mark` is nil when the copy has finished; the store
+    /// then keeps `old` for `finished()`.
     func write(_ records: [StoredRecord], mark: CopyMark?, replacing old: CopyMark?) throws
-    /// Gives the store free.
+    /// Releases the store.
     func close()
 }
 

@@ -82,7 +82,7 @@ public struct StoreCopy {
         return mark
     }
 
-    /// What an earlier copy of this source did; nil: the target is empty, or one is under way.
+    /// The result of an earlier copy of this source; nil if the target is empty, or a copy is unfinished.
     private func finished() throws -> Result? {
         let found = try target.counts()
         guard (try target.mark()?.source ?? "").isEmpty, found.contains(where: { $0.value > 0 })

@@ -4,7 +4,7 @@ public struct StoreStatus: Sendable {
     public struct Gateway: Sendable, Hashable {
         /// What it calls itself; empty if the store does not know.
         public var name: String
-        /// Milliseconds since it was last heard of; nil: it lives for certain.
+        /// Milliseconds since its last sign of life; nil if it is known to run.
         public var silentMs: UInt64?
 
         /// Makes a gateway.
@@ -16,7 +16,7 @@ public struct StoreStatus: Sendable {
 
     /// Whether this program can use the tables.
     public enum Schema: Sendable, Hashable {
-        /// There are none.
+        /// The store has no tables.
         case missing
         /// They have the number that this program knows.
         case current(Int)

@@ -8,7 +8,7 @@ public enum StoredRecord: Sendable {
     case device(StoredDevice)
     /// A user's badge counter.
     case badge(UserKey, Int32)
-    /// A plugin's value; nil: it does not expire.
+    /// A plugin's value; `untilUnixMs` is nil if it does not expire.
     case value(instance: String, key: String, bytes: [UInt8], untilUnixMs: UInt64?)
     /// The hash of a dedupe key.
     case seen(SeenKey, untilUnixMs: UInt64)
@@ -112,7 +112,7 @@ public struct StoredDelivery: Sendable {
     public var attempts: [Attempt]
     /// When it may be leased; 0: at once.
     public var dueUnixMs: UInt64
-    /// Why it is a dead letter, and since when; nil: it waits.
+    /// Why it is a dead letter, and since when; nil if it is waiting.
     public var death: Death?
     /// What of it a newer delivery has made obsolete.
     public var stale: Staleness
