@@ -7,7 +7,7 @@ internal import SignalboxPluginHost
 public struct PluginCheckOptions: Sendable {
     /// The path of the library.
     public var file: String
-    /// The config as JSON; nil: made up from the schema.
+    /// The config as JSON; if nil, one is made up from the schema.
     public var config: String?
     /// Secrets by the path of their key: `key`, `apps.0.key`.
     public var secrets: [(name: String, value: [UInt8])] = []

@@ -8,7 +8,7 @@ final class AnswerBook: Sendable {
         gate.updateAll { $0[sequence, default: []].append(status) }
     }
 
-    /// Waits for the answer to a batch; empty: there is none at the deadline.
+    /// Waits for the answers to a batch; empty if none came by the deadline.
     func answers(to last: UInt64, deadlineNs: UInt64) -> [Int32] {
         gate.wait(until: { answers in
             if let found = answers[last] { return (found, nil) }

@@ -9,7 +9,7 @@ struct IngestDriver: Sendable {
     struct Answer: Sendable {
         /// What handle() returned, or what was passed to finish().
         var result: CallResult
-        /// What the gateway makes of it; nil: the request was never finished.
+        /// What the gateway makes of it; nil if the request was never finished.
         var made: IngestResult?
         var refusals: [String]
 

@@ -7,7 +7,7 @@ internal import SignalboxJSON
 struct CheckOrder: Sendable {
     /// Absolute path of the library.
     var file: String
-    /// The author's config; nil: made up from the schema.
+    /// The author's config; if nil, one is made up from the schema.
     var config: JSONValue?
     /// Values to put into the config, by the path of their key: `apps.0.key`.
     var secrets: [(name: String, value: [UInt8])] = []

@@ -23,14 +23,14 @@ struct CheckSamples: Sendable {
     var requests: [Request] = []
     var events: [SampleEvent] = []
     var answers: [OfflineAnswer] = []
-    /// `{n}` stands for the device's number; nil: made up, hexadecimal.
+    /// `{n}` stands for the device's number; if nil, a hexadecimal token is made up.
     var token: String?
     var platform = "ios"
     var provider = ""
     var app = ""
-    /// `{n}` stands for the device's number; nil: made up.
+    /// `{n}` stands for the device's number; if nil, a user is made up.
     var user: String?
-    /// Where the clock stands still; nil: it runs.
+    /// The time at which the clock is stopped; nil if it runs.
     var nowUnixMs: UInt64?
 
     init() {}

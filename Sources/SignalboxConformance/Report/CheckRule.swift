@@ -113,6 +113,6 @@ public enum CheckRule: String, Sendable, CaseIterable {
     /// The first word of the name. Rules of one section are checked together.
     public var section: String { String(rawValue.prefix { $0 != "." }) }
 
-    /// The rule of its section about calls that wait; nil: there is none.
+    /// The rule of its section about blocking calls; nil if the section lacks one.
     var blocks: CheckRule? { CheckRule(rawValue: "\(section).blocks") }
 }

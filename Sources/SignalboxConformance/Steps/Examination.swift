@@ -10,7 +10,7 @@ struct CheckStep: Sendable {
     /// The first of them is blamed for a crash.
     let rules: [CheckRule]
     var seconds: UInt64 = 10
-    /// The role under examination; nil: any plugin.
+    /// The role under examination; nil for any plugin.
     var role: String?
     let run: @Sendable (Examination) -> Void
 }
@@ -25,7 +25,7 @@ final class Examination: @unchecked Sendable {
     let findings = Findings.shared
     /// Set by the step `load`.
     var plugin: LoadedPlugin?
-    /// The events that the plugin's schema lists; nil: it lists none, and may emit anything.
+    /// The events that the plugin's schema lists; nil if it lists none and may emit anything.
     private(set) lazy var emits = plugin?.library.descriptor.configSchema.flatMap {
         try? ConfigSchema.parse($0)
     }?.facts.emits

@@ -3,7 +3,7 @@ internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// The filter role: a pure function from an event to those that go on.
+/// The filter role: a pure function from an event to the recipients that it passes on.
 enum FilterSteps {
     static let all = [
         CheckStep(
@@ -46,7 +46,7 @@ enum FilterSteps {
         for refusal in answer.refusals {
             exam.findings.fail(.filterDecides, "\(event.type): \(refusal)")
         }
-        // Of the clock, utc_offset is allowed; whoever reads the time is found by the second call.
+        // Of the clock, only utc_offset is allowed; the second call finds a plugin that reads the time.
         let others = answer.services.subtracting([SBX_SVC_LOG, SBX_SVC_JSON, SBX_SVC_CLOCK])
         for service in others.sorted() {
             exam.findings.fail(.filterServices, "\(event.type): it used \(service)")
@@ -106,7 +106,7 @@ enum FilterSteps {
 }
 
 extension Examination {
-    /// The filter role of a new instance; nil if there is none.
+    /// The filter role of a new instance; nil if the plugin lacks it or does not start.
     func filter(isNewer: Bool = false) -> FilterDriver? {
         guard let plugin, let raw = plugin.role(SBX_ROLE_FILTER, sbx_filter.self),
             let subject = started(isNewer: isNewer)

@@ -141,7 +141,7 @@ enum IngestSteps {
         }
     }
 
-    /// What an event has that the schema's `emits` does not list; nil: nothing.
+    /// What an event has that the schema's `emits` does not list, or nil.
     private static func undeclared(_ event: Event, _ exam: Examination) -> String? {
         guard let emits = exam.emits else { return nil }
         let listed = emits.filter { $0.type == event.type }

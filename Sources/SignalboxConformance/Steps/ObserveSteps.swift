@@ -12,7 +12,7 @@ enum ObserveSteps {
             role: SBX_ROLE_OBSERVE, run: run)
     ]
 
-    /// How long an answer may take when there is no other side.
+    /// How long an answer may take when the plugin's server is missing.
     private static let patienceMs: UInt64 = 15_000
 
     private static func run(_ exam: Examination) {
@@ -45,7 +45,7 @@ enum ObserveSteps {
         return json + Array(#","user":"u-1","route":"orders","attempts":1}"#.utf8)
     }
 
-    /// Hands over a batch and waits for its answer. False: there was none, and there would be none again.
+    /// Hands over a batch and waits for its answer. False if no answer came: further batches would fail the same way.
     private static func observe(
         _ batch: [(sequence: UInt64, json: [UInt8])], _ table: sbx_observe, _ subject: Subject,
         _ exam: Examination

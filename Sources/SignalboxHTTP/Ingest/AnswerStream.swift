@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The rest of an answer that has no end: it goes on until one side closes the connection.
+/// The rest of an endless answer: it continues until one side closes the connection.
 ///
-/// A client that does not read what is sent is disconnected, so that nothing piles up for it.
+/// A client that does not read is disconnected, so that its data does not pile up in memory.
 public final class AnswerStream: Sendable {
     private struct State {
         var send: (@Sendable ([UInt8]) -> Void)?

@@ -58,10 +58,10 @@ public struct HTTPServerTLS: Sendable {
 public final class ListenerTLS: Sendable {
     private let current: Mutex<HTTPServerTLS?>
 
-    /// Begins with an identity; nil: plain HTTP.
+    /// Begins with an identity; nil for plain HTTP.
     public init(_ first: HTTPServerTLS? = nil) { current = Mutex(first) }
 
-    /// What connections from now on get; nil: plain HTTP.
+    /// Sets the identity for new connections; nil for plain HTTP.
     public func replace(with next: HTTPServerTLS?) { current.withLock { $0 = next } }
 
     var context: TLSContext? { current.withLock { $0?.context } }

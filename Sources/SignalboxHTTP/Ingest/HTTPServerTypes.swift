@@ -44,7 +44,7 @@ public struct HTTPServerAnswer: Sendable {
     public var headers: [Attribute]
     /// Body; may be empty.
     public var body: [UInt8]
-    /// What follows the body until the connection closes; nil: the body is all.
+    /// What follows the body until the connection closes; nil if nothing follows.
     public var stream: AnswerStream?
 
     /// Makes an answer.
@@ -116,11 +116,11 @@ public struct HTTPServerOptions: Sendable {
     /// A request must be complete within this time; a client that does not read its answers is also
     /// disconnected after it.
     public var requestSeconds = 30
-    /// When the server ends, a connection that has just come has this time for its only request; 0: none.
+    /// On shutdown, a new connection has this time for its only request; 0 to close it at once.
     public var lastRequestSeconds = 1
     /// TLS, or plain HTTP.
     public var tls = ListenerTLS()
-    /// A clock that goes on while the machine is suspended, in nanoseconds.
+    /// A clock that keeps running while the machine is suspended, in nanoseconds.
     var nowNs: @Sendable () -> UInt64 = { SystemClock.sinceBootNs }
 
     /// Makes options.

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A TCP socket that listens already: whoever opened it keeps it open, so that connections queue in it while no
-/// gateway runs.
+/// A TCP socket that already listens: the process that opened it keeps it open, so that connections queue in it
+/// while no gateway runs.
 public struct ListeningSocket: Sendable {
     let descriptor: Int32
     /// The IP address that it is bound to.
@@ -22,7 +22,7 @@ public struct ListeningSocket: Sendable {
         (host, port) = address
     }
 
-    /// Why no socket can be bound to an address, as words; nil: one can. `mayBeInUse`: somebody may listen there now.
+    /// Why no socket can be bound to an address; nil if one can. `mayBeInUse`: another process may listen there now.
     public static func refusal(host: String, port: Int, mayBeInUse: Bool) -> String? {
         if host.hasPrefix("/") { return UnixSocketFile.refusal(host, mayBeInUse: mayBeInUse) }
         var hints = addrinfo()

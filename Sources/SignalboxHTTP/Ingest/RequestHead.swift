@@ -8,7 +8,7 @@ struct RequestHead {
     private(set) var announced = 0
     /// The client waits for 100 Continue.
     private(set) var isWaiting = false
-    /// What is answered instead of reading it; nil: it is well-formed.
+    /// The error to answer with instead of reading it; nil if it is well-formed.
     private(set) var refusal: HTTPServerAnswer?
     /// Where the next request begins is unknown.
     private(set) var isEndless = false

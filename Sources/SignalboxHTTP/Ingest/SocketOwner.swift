@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The process that listens on a Unix socket.
 package enum SocketOwner {
-    /// Its id; 0: it is in another container; nil: nobody listens there.
+    /// Its id; 0 if it is in another container, nil if nobody listens there.
     package static func process(listeningOn path: String) -> Int32? {
         guard let descriptor = UnixSocketFile.connected(path) else { return nil }
         defer { close(descriptor) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The file of a listening Unix socket: whoever may write to it may connect.
+/// The file of a listening Unix socket: write permission allows to connect.
 struct UnixSocketFile: Sendable {
     /// Why no socket can be bound there.
     struct Refusal: Error, CustomStringConvertible {
@@ -53,7 +53,7 @@ struct UnixSocketFile: Sendable {
         return (descriptor, (UInt64(facts.st_dev), UInt64(facts.st_ino)))
     }
 
-    /// Why no socket can be bound at a path, as words; nil: one can.
+    /// Why no socket can be bound at a path; nil if one can.
     static func refusal(_ path: String, mayBeInUse: Bool) -> String? {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let folder = slash == path.startIndex ? "/" : String(path[..<slash])
@@ -99,7 +99,7 @@ struct UnixSocketFile: Sendable {
         return true
     }
 
-    /// A connection to whoever listens there; nil: nobody does.
+    /// A connection to the listening process; nil if nobody listens there.
     static func connected(_ path: String) -> Int32? {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

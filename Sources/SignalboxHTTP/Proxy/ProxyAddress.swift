@@ -10,7 +10,7 @@ public struct ProxyAddress: Sendable, Hashable {
     public var host: String
     /// TCP port.
     public var port: Int
-    /// `user:password` for HTTP Basic; nil: the proxy asks for none.
+    /// `user:password` for HTTP Basic; nil if the proxy needs no login.
     public var credentials: String?
 
     /// Reads `http://user:password@host:port`. As with curl, the scheme may be missing, and the port is 1080 if none is given.

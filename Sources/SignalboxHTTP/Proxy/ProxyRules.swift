@@ -42,7 +42,7 @@ public struct ProxyRules: Sendable, Hashable {
         }
     }
 
-    /// The proxy for a connection to a host, a name or an IP address without brackets; nil: none.
+    /// The proxy for a connection to a host, a name or an IP address without brackets; nil to connect directly.
     public func proxy(host: String, port: Int, isSecure: Bool) -> ProxyAddress? {
         guard let proxy = isSecure ? secure : plain, !IPAddress.isLoopback(host) else { return nil }
         let name = host.lowercased()

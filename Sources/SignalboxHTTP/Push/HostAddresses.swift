@@ -5,8 +5,8 @@ internal import NIOPosix
 
 /// Finds the addresses of a provider's host, and leaves out those at which the last handshake failed.
 ///
-/// Of several addresses the one that connects first is used, and connecting says nothing of what comes after: behind an
-/// address that takes connections and never answers, the others would never be tried.
+/// Of several addresses, the first to connect is used. Without this, an address that accepts connections and never
+/// answers would be used again and again, and the others never.
 ///
 /// Used only on its event loop; the system's resolver blocks, so it runs on threads of its own.
 final class HostAddresses {
@@ -27,10 +27,10 @@ final class HostAddresses {
     /// The host serves at this address.
     func served(_ address: SocketAddress) { failed.removeAll { $0 == address } }
 
-    /// None of the addresses that were left took a connection: all have their turn again.
+    /// None of the remaining addresses accepted a connection: all are tried again.
     func noneConnected() { failed = [] }
 
-    /// For one connect; nil: the system's. If no address is left, all have their turn again.
+    /// The resolver for one connect; nil for the system's. If no address remains, all are tried again.
     func resolver() -> (any Resolver & Sendable)? {
         guard !failed.isEmpty else { return system }
         return Query(system ?? SystemResolver(eventLoop), eventLoop, without: failed) {

@@ -170,8 +170,8 @@ struct PoolState {
         return flight
     }
 
-    /// Records the end of a stream. `flight` is nil if it was given up after its time-out. `status`: of the answer, 0 for a
-    /// reset; nil: the peer did not react to it.
+    /// Records the end of a stream. `flight` is nil if it was given up after its time-out. `status`: of the answer; 0
+    /// for a reset, nil if the peer did not react to it.
     mutating func ended(
         _ id: UInt64, _ flight: Flight?, status: UInt32?, nowNs: UInt64
     ) -> [Action] {

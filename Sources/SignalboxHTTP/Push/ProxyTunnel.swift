@@ -107,7 +107,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
 
     private static let closed = "the proxy closed the connection"
 
-    /// With the empty line that ends it; nil: it is not complete.
+    /// The length including the empty line at its end; nil if it is incomplete.
     private static func headLength(_ bytes: [UInt8]) -> Int? {
         var lineBegan = 0
         for (index, byte) in bytes.enumerated() where byte == 0x0A {

@@ -37,7 +37,7 @@ public struct PushEndpoint: Sendable, Hashable {
     public var streamsMax = 0
     /// Which proxy connections go through.
     public var proxies = ProxyRules.direct
-    /// The proxy that they go through; nil: none.
+    /// The proxy that they go through; nil if they connect directly.
     public var proxy: ProxyAddress? { proxies.proxy(host: host, port: port, isSecure: true) }
 
     /// Parses an origin: `https://api.push.apple.com`, `https://127.0.0.1:2197`.

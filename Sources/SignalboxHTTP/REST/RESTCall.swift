@@ -12,7 +12,7 @@ public struct RESTCall: Sendable {
     public var body: [UInt8]
     /// PEM file of trusted roots; nil for the system's.
     public var caFile: String?
-    /// The Unix socket to connect to, whatever host `url` names; nil: over TCP.
+    /// The Unix socket to connect to, whatever host `url` names; nil for TCP.
     public var socket: String?
     /// Time limit of the whole call, in milliseconds.
     public var timeoutMs: UInt32 = 10_000
@@ -25,11 +25,11 @@ public struct RESTCall: Sendable {
     /// Refuse loopback, link-local and private addresses, after DNS. Through a proxy, which does the DNS, only addresses that
     /// the URL itself names.
     public var refusesPrivateAddresses = false
-    /// Who calls: a plugin's instance, for example. Each has places of its own.
+    /// Who calls: a plugin's instance, for example. Each owner has its own limit of concurrent calls.
     public var owner = ""
-    /// Which proxy it goes through; nil: as the client says.
+    /// Which proxy it goes through; nil for the client's rules.
     public var proxies: ProxyRules?
-    /// The one that the client has chosen.
+    /// The proxy that the client has chosen.
     var proxy: ProxyAddress?
 
     /// Makes a call.

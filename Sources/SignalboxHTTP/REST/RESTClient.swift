@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Ordinary HTTP calls through libcurl, all on the client's own thread.
 ///
-/// Each owner of calls has places of its own, and of these each host some: calls that hang hold up none of other owners, and
-/// none of the same owner to other hosts.
+/// Concurrent calls are limited per owner, and per owner and host: calls that hang do not block other owners, nor
+/// calls of the same owner to other hosts.
 public final class RESTClient: Sendable {
     /// Called once, on the client's thread; must return quickly.
     public typealias Done = @Sendable (Result<RESTAnswer, RESTFault>) -> Void
@@ -124,7 +124,7 @@ public final class RESTClient: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// The proxy of calls to a URL; nil: none.
+    /// The proxy of calls to a URL; nil to connect directly.
     public static func proxy(_ url: String, _ rules: ProxyRules) -> ProxyAddress? {
         RESTOrigin(url).flatMap {
             rules.proxy(host: $0.host, port: $0.port, isSecure: $0.isSecure)

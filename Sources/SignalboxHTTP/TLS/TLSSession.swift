@@ -67,7 +67,7 @@ final class TLSSession {
     private func expect(_ host: String) throws(TLSFault) {
         defer { ERR_clear_error() }
         guard X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(pointer), host) != 1 else { return }
-        // RFC 9525: the names are those of the subjectAltName. A common name alone is none.
+        // RFC 9525: only names in the subjectAltName count. A common name does not.
         SSL_set_hostflags(
             pointer,
             UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
