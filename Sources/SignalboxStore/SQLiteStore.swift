@@ -59,7 +59,7 @@ public final class SQLiteStore: DeliveryQueue {
     private let watcher: Watcher<[LaneKey]>
     let outboxWatcher = Watcher<Void>()
     private let inbox: Gate<StoreInbox<Job>>
-    /// Used by whoever leads, see `StoreInbox`.
+    /// Used only by the leading thread, see `StoreInbox`.
     private let writer: StoreWriter
     private let waiting: SharedCount
     let waitingMax: Int

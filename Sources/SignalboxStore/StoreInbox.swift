@@ -8,15 +8,15 @@
 struct StoreInbox<Job> {
     /// What is to be done about a job that was added.
     enum Duty: Equatable {
-        /// It was not taken in: the store is closing.
+        /// The job was refused: the store is closing.
         case refused
-        /// Somebody leads, or was called.
+        /// Another thread leads, or was called.
         case none
-        /// Call the store's thread.
+        /// Wake the store's thread.
         case call
-        /// Lead: nobody else will.
+        /// Lead: no other thread will.
         case lead
-        /// Look at this time whether somebody has led.
+        /// Check at this time whether another thread has led.
         case look(atNs: UInt64)
     }
 
@@ -28,32 +28,32 @@ struct StoreInbox<Job> {
         case other
     }
 
-    /// No job is taken in any more.
+    /// New jobs are refused.
     var isClosing = false
     /// The store's thread has ended.
     var isClosed = false
     private var jobs: [Job] = []
     /// Outcomes among them.
     private var outcomeCount = 0
-    /// Something else is among them.
+    /// A job other than an outcome is among them.
     private var isUrgent = false
     /// No other outcome can come soon.
     private var isComplete = false
-    /// When the wait for company began.
+    /// When the wait for more outcomes began.
     private var sinceNs: UInt64?
-    /// Somebody leads.
+    /// A thread leads: it commits the jobs it took.
     private var isLed = false
-    /// When the store has something to do of its own.
+    /// When the store has work of its own.
     private var retryNs: UInt64?
 
-    /// An empty one. `retryNs`: when the store has something to do of its own.
+    /// An empty inbox. `retryNs`: when the store has work of its own.
     init(retryNs: UInt64? = nil) { self.retryNs = retryNs }
 
     private var isReady: Bool { isUrgent || isComplete || outcomeCount >= JobGroup.companyMax }
 
     /// Adds a job.
     ///
-    /// `outcomes`: how many it settles; nil: it is something else. `waiting`: how many deliveries could have one.
+    /// `outcomes`: how many it settles; nil for any other job. `waiting`: how many deliveries could have an outcome.
     mutating func add(
         _ job: Job, outcomes: Int?, of waiting: Int = .max, by caller: Caller = .other,
         nowNs: @autoclosure () -> UInt64
@@ -79,14 +79,14 @@ struct StoreInbox<Job> {
     /// trouble.
     private var mayLead: Bool { outcomeCount <= JobGroup.companyMax && retryNs == nil }
 
-    /// Takes what is there, to lead; false if somebody leads already, or nothing is due. `group` must be empty.
+    /// Takes the jobs, to lead; false if another thread leads, or nothing is due. `group` must be empty.
     mutating func lead(_ group: inout [Job], nowNs: UInt64) -> Bool {
         guard !isLed, !isClosing, !jobs.isEmpty, isReady || isDue(nowNs) else { return false }
         takeJobs(&group)
         return true
     }
 
-    /// What was taken is committed. Whether the store's thread must go on; `retryNs`: when it has something to do of
+    /// The taken jobs are committed. Returns whether the store's thread must run; `retryNs`: when the store has work of
     /// its own.
     mutating func led(retryNs: UInt64?) -> Bool {
         isLed = false
@@ -94,8 +94,8 @@ struct StoreInbox<Job> {
         return isClosing || !jobs.isEmpty || retryNs != nil
     }
 
-    /// For the store's thread: takes the next group, and gives whether it is the last, or says until when to wait;
-    /// nil: until it is called.
+    /// For the store's thread: takes the next group and returns whether it is the last, or returns until when to wait;
+    /// nil to wait until it is called.
     ///
     /// `group` must be empty.
     mutating func take(

@@ -20,12 +20,12 @@ final class StoreWriter: @unchecked Sendable {
     private let token: LeaseToken
     private let watcher: Watcher<[LaneKey]>
     private var lastSweepMs: UInt64 = 0
-    /// When the last group was committed, by the clock of the wall.
+    /// When the last group was committed, by the wall clock.
     private var lastUnixMs: UInt64 = 0
-    /// A step back that is smaller than this is none.
+    /// Smaller backward clock steps are ignored.
     private static let stepMs: UInt64 = 10_000
     var room: StoreRoom
-    /// When history last gave way to what must not be lost.
+    /// When history was last dropped, to leave space for deliveries.
     var gaveWayNs: UInt64 = 0
     private var health: StoreHealth
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
@@ -355,7 +355,7 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
-    /// Tries for a while to write what is left.
+    /// Tries for up to 2 seconds to write what is still unwritten.
     func finish(_ db: Database) {
         let deadline = SystemClock.monotonicNs + 2_000_000_000
         let pause = Gate(())

@@ -30,9 +30,9 @@ extension SQLiteContents {
         return out
     }
 
-    /// Why a gateway could not start on a folder; nil: nothing is in its way, or there is no database yet.
+    /// Why a gateway could not start on a folder; nil if it could, or there is no database yet.
     ///
-    /// Looks also while a gateway uses the folder, and changes nothing.
+    /// Works while a gateway uses the folder, and changes nothing.
     public static func startFault(folder: String) -> StoreError? {
         let path = "\(folder)/signalbox.sqlite"
         do throws(StoreError) { try StoreFiles.requireWhole(path) } catch { return error }
@@ -74,7 +74,7 @@ extension SQLiteContents {
         return flock(lock, LOCK_SH | LOCK_NB) != 0
     }
 
-    /// Makes the tables if there are none. Returns whether it did.
+    /// Creates the tables if they are missing. Returns whether it did.
     public static func migrate(folder: String) throws -> Bool {
         let before = try status(folder: folder).schema
         let contents = try SQLiteContents(folder: folder, .source)

@@ -112,7 +112,7 @@ extension QueueTables {
         ])
     }
 
-    /// Deliveries with rows of their own, each with its place; nil: it is damaged.
+    /// Deliveries with rows of their own, each with its place; nil if a delivery is damaged.
     static func storedRows(
         after place: [Int64], max: Int, _ lanes: [Int64: LaneKey], _ db: Database
     ) throws -> [(place: String, delivery: StoredDelivery?)] {

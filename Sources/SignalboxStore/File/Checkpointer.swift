@@ -32,7 +32,7 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Why the log could not be copied; nil: it was, or somebody else is at it.
+    /// Why the log could not be copied; nil if it was, or another connection is copying it.
     private static func checkpoint(_ queue: DatabaseQueue?) -> (any Error)? {
         do {
             _ = try queue?.writeWithoutTransaction { try $0.checkpoint(.passive) }

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Commits at the end of a write-ahead log that SQLite leaves out without a word, because bytes before them are damaged.
+/// Commits at the end of a write-ahead log that SQLite silently drops, because bytes before them are damaged.
 ///
 /// SQLite reads a log up to the first frame whose checksum is wrong. After a power cut that is the commit that was
 /// being written and was never confirmed. More than one commit behind that frame were confirmed, and are lost.
 struct LogDamage: Equatable {
-    /// The log as it was found, for whoever wants to save what is in it; nil: it could not be copied.
+    /// The path of a copy of the damaged log, for recovery by hand; nil if it could not be copied.
     var copy: String?
     var commits: Int
 
-    /// Looks before SQLite opens the database and begins the log anew; nil: nothing is lost.
+    /// Call it before SQLite opens the database and restarts the log. nil if nothing is lost.
     static func find(database: String) -> LogDamage? {
         let path = "\(database)-wal"
         guard let log = try? Data(contentsOf: URL(filePath: path), options: .alwaysMapped) else {

@@ -104,8 +104,8 @@ final class StoreFiles: Sendable {
         Glibc.close(lock)
     }
 
-    /// Opens the database, and makes its tables if there are none. One that is made for a copy gets the mark of an
-    /// unfinished copy with them: whatever ends the copy, no gateway starts on it.
+    /// Opens the database, and creates its tables if they are missing. A database made for a copy gets the mark of an
+    /// unfinished copy in the same transaction, so that no gateway starts on it if the copy is interrupted.
     func database(bytesMax: Int, forCopy: Bool = false) throws(StoreError) -> DatabaseQueue {
         do {
             var configuration = Configuration()

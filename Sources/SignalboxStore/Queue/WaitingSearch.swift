@@ -31,7 +31,7 @@ enum WaitingSearch {
         return part
     }
 
-    /// Returns the id of the last block; nil: there are no more.
+    /// Returns the id of the last block; nil if there are no more.
     private static func blocks(
         of user: UserKey, in table: String, after id: Int64, _ lanes: [Int64: LaneKey],
         _ part: inout WaitingPart, _ db: Database
@@ -59,7 +59,7 @@ enum WaitingSearch {
         return try found.count < blocksMax ? nil : found.last?.number("id")
     }
 
-    /// Returns the id of the last row; nil: there are no more.
+    /// Returns the id of the last row; nil if there are no more.
     private static func rows(
         of user: UserKey, after id: Int64, _ lanes: [Int64: LaneKey], _ part: inout WaitingPart,
         _ db: Database

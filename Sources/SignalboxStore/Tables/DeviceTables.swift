@@ -47,7 +47,7 @@ enum DeviceTables {
         return sameKind + db.changesCount
     }
 
-    /// The number after the last one; a damaged counter goes on behind the devices that there are.
+    /// The next registration number; a damaged counter continues after the largest existing id.
     private static func nextRegistration(_ db: Database) throws -> Int64 {
         let known = "(SELECT coalesce(max(id), 0) FROM device)"
         let statement = try db.cachedStatement(

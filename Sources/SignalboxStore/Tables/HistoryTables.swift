@@ -13,7 +13,7 @@ struct HistoryTables {
     /// How many bytes one step of a search looks at.
     private static let searchBytes: Int64 = 4 << 20
 
-    /// How much is kept; nil: nobody has said yet, and what there is stays.
+    /// How much is kept; nil until it is set, and existing history stays until then.
     var limits: HistoryLimits?
     /// The id of the newest row.
     private var end: Int64 = 0
@@ -91,7 +91,7 @@ struct HistoryTables {
         return page
     }
 
-    /// Changes the rows of one step of a search. Returns where the next one goes on.
+    /// Changes the rows of one step of a search. Returns where the next step continues.
     static func change(
         _ search: HistorySearch, _ db: Database, _ body: (HistoryRow) -> HistoryRow?
     ) throws -> UInt64? {
@@ -111,7 +111,7 @@ struct HistoryTables {
         return next
     }
 
-    /// The rows of one step of a search, newest first. Returns where the next one goes on.
+    /// The rows of one step of a search, newest first. Returns where the next step continues.
     private static func rows(
         _ search: HistorySearch, _ db: Database, _ found: (Int64, HistoryRow) -> Void
     ) throws -> UInt64? {

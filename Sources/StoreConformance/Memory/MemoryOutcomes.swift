@@ -22,7 +22,7 @@ struct MemoryOutcomes: Sendable {
         return receivers
     }
 
-    /// Makes an owner the one that sends to a receiver, unless another one is whose life goes on.
+    /// Makes an owner the sender to a receiver, unless another owner that is still alive holds that claim.
     mutating func claim(
         _ receiver: String, _ owner: LeaseToken, nowUnixMs: UInt64, forMs: UInt64,
         isAlive: (LeaseToken) -> Bool

@@ -44,7 +44,7 @@ public final class MemoryStorage: Sendable {
         state = Mutex(State())
     }
 
-    /// Makes every later call fail with this message; nil: calls succeed again.
+    /// Makes every later call fail with this message; nil lets calls succeed again.
     public func fail(_ words: String?) { state.withLock { $0.fault = words } }
 
     /// Opens the storage for an owner.

@@ -134,7 +134,7 @@ extension MemoryStore: Outbox {
         through id: UInt64, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) { done(perform { state, _ in state.outbox.entries.removeAll { $0.id <= id } }) }
 
-    /// Calls back when reports were written, whoever wrote them.
+    /// Calls back when any owner has written reports.
     public func watchOutbox(_ onReport: @escaping @Sendable () -> Void) {
         storage.state.withLock { $0.outbox.watchers[token] = onReport }
     }

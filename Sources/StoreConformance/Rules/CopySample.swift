@@ -121,7 +121,7 @@ struct CopySample: Sendable {
         try probe.equal(commit.duplicates, [0], "duplicates")
         let new = try await store.ids(1)
         try probe.expect(new[0] > lastID, "id \(new[0]) was given out twice")
-        // The record of the attempts goes on.
+        // Attempts before and after the copy are both recorded.
         try await store.settle(
             [.dead(retried, reason: "rejected", Session.attempt(2, "rejected"))], lease.token)
         let letters = try await store.store.deadLetters(DeadFilter(), fromID: retried, limit: 1)

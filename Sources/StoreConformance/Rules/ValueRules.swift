@@ -74,7 +74,7 @@ extension StoreConformance {
             try probe.equal(
                 try await replace([1], [3], forMs: 10), .init(isDone: done, value: [3]))
             await probe.advance(ms: 11)
-            // What has expired is not there.
+            // An expired value counts as missing.
             try probe.equal(try await replace([3], [4]), .init(isDone: refused, value: nil))
             try probe.equal(try await replace(nil, []), .init(isDone: done, value: []))
             try probe.equal(try await replace([], nil), .init(isDone: done, value: nil))
