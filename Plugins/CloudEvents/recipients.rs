@@ -37,7 +37,7 @@ impl Selector {
         }
     }
 
-    /// The selected text; empty if there is none.
+    /// The selected text; empty if it is missing.
     fn pick(&self, event: &CloudEvent<'_>, element: Option<Json<'_>>) -> String {
         let found = match self {
             Selector::None => None,

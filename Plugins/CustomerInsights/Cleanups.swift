@@ -16,7 +16,7 @@ struct Cleanups: Sendable {
             Self.key(app, user: user, token: token), now, ttlMs: DryRuns.windowMs, then: done)
     }
 
-    /// Whether a device was cleaned up since; nil: the store does not say.
+    /// Whether a device was cleaned up since; nil if the store failed.
     func isCleaned(
         _ device: Device, _ app: Config.App, sinceMs: UInt64,
         then done: @escaping @Sendable (Bool?) -> Void

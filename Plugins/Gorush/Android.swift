@@ -45,7 +45,7 @@ struct AndroidContent {
         return note
     }
 
-    /// The caller's own block of a message, above what other fields make of it; nil: there is neither.
+    /// The caller's own block of a message, merged over what other fields make of it; nil if both are missing.
     private func laid(_ name: String, over made: String?) throws(PluginError) -> String? {
         guard let own = push[name], own.kind == .object else { return made }
         var merged = JSONWriter()

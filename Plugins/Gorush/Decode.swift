@@ -62,7 +62,7 @@ struct Push {
         return key.map { "data has the member \($0.key), which FCM refuses" }
     }
 
-    /// Subscribers of a topic or condition, as FCM's plugin names them; nil: the push is for tokens alone.
+    /// Subscribers of a topic or condition, as FCM's plugin names them; nil if the push is for tokens alone.
     private static func group(_ push: JSON, to: String, isApple: Bool) -> String? {
         let (topic, condition) = (push.words("topic"), push.words("condition"))
         if to.hasPrefix("/topics/") { return "topic:\(to.dropFirst("/topics/".count))" }

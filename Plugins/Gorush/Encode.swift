@@ -177,7 +177,7 @@ struct AppleContent {
         return out.text
     }
 
-    /// The block `apns` of an FCM message, for iPhones that FCM serves; nil: no field is Apple's.
+    /// The block `apns` of an FCM message, for iPhones that FCM serves; nil if the push sets no Apple field.
     func fcmBlock() -> String? {
         let note = notification()
         var aps: [(name: String, json: String)] = []

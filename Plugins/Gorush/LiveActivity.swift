@@ -7,7 +7,7 @@ enum LiveActivity {
         "attributes", "relevance-score",
     ]
 
-    /// Why no push can be made of one, so that the caller hears of it at once; nil: none is wanted, or it can.
+    /// Why a Live Activity push is invalid, so that the caller learns it at once; nil if it is valid, or another kind.
     static func fault(_ push: JSON) -> String? {
         guard push.words("push_type") == "liveactivity" else { return nil }
         func isObject(_ name: String) -> Bool { push[name]?.kind == .object }

@@ -41,7 +41,7 @@ static void store(sbx_instance *i, const kafka_batch *batch) {
     if (!at) at = rd_kafka_topic_partition_list_add(offsets, one->topic, one->partition);
     at->offset = one->offset + 1;
   }
-  // Of a partition that is no longer ours nothing is stored: whoever has it reads the messages again.
+  // librdkafka stores no offset of a partition that was revoked: its new consumer reads the messages again.
   if (i->consumer) rd_kafka_offsets_store(i->consumer, offsets);
   rd_kafka_topic_partition_list_destroy(offsets);
 }

@@ -103,7 +103,7 @@ static void fill(sbx_instance *i) {
   uint32_t assignments = i->assignments;
   while (batch && batch->count < KAFKA_BATCH_MAX && bytes < KAFKA_BATCH_BYTES_MAX) {
     rd_kafka_message_t *message = rd_kafka_consumer_poll(i->consumer, wait);
-    // What was read before belongs to whoever has the partitions now, and is read again.
+    // After a rebalance the new consumer reads earlier messages again, so they are dropped here.
     if (assignments != i->assignments) drop(batch);
     assignments = i->assignments;
     if (!message) break;

@@ -104,7 +104,7 @@ struct Target {
     let data: JSON?
     let tweaks: JSON?
 
-    /// Why there is none, and the pushkey if no push can ever reach it.
+    /// Why a device cannot be pushed to, and its pushkey if no push can ever reach it.
     struct Refusal: Error {
         let reason: Reject
         var deadKey: String?

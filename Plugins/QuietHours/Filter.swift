@@ -6,7 +6,7 @@ extension QuietHours {
 
     func filter(_ input: borrowing FilterInput, _ sink: borrowing FilterSink) throws(PluginError) {
         let now = Int64(clamping: input.nowUnixMs)
-        /// When the quiet hours end, by zone; nil: there are none now.
+        /// When the quiet hours end, by zone; nil if it is not quiet now.
         var ends: [String: Int64?] = [:]
         var waiting: [Int64: [Int]] = [:]
         for index in 0..<input.recipientCount {
@@ -20,7 +20,7 @@ extension QuietHours {
             }
             if let end { waiting[end, default: []].append(index) }
         }
-        // Whom no call names goes on at once.
+        // Recipients that no call names pass at once.
         for (end, recipients) in waiting.sorted(by: { $0.key < $1.key }) {
             if config.drops {
                 try sink.drop(recipients, "quiet_hours")
@@ -41,7 +41,7 @@ extension QuietHours {
         return named
     }
 
-    /// When the quiet hours that hold now in a zone end, in Unix milliseconds; nil: they do not hold.
+    /// When the current quiet hours of a zone end, in Unix milliseconds; nil if it is not quiet now.
     private func quietEnd(_ zone: String, _ nowMs: Int64) -> Int64? {
         guard let offset = offset(zone, nowMs) else { return nil }
         let localMinute = Int((nowMs + offset) / Self.minuteMs) % Self.dayMinutes
@@ -55,7 +55,7 @@ extension QuietHours {
         return max(instant(localEnd, zone, offset), nowMs + 1)
     }
 
-    /// When a local time is in a zone. `offset`: that of now; the clocks may change meanwhile.
+    /// The Unix time of a local time in a zone. `offset` is the current one; daylight saving may change it before then.
     private func instant(_ localMs: Int64, _ zone: String, _ offset: Int64) -> Int64 {
         let late = localMs - offset
         let then = self.offset(zone, late) ?? offset

@@ -152,7 +152,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         return false
     }
 
-    /// The event for these members; nil if there are none.
+    /// The event for these members; nil if the list is empty.
     func event(_ message: Message, _ members: [ChatMember]) -> Event? {
         guard !members.isEmpty else { return nil }
         var event = message.event(appID: config.appID)

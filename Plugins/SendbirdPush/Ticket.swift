@@ -61,7 +61,7 @@ package enum Ticket {
             ?? customer?["sendbird_id"]?.string ?? ""
     }
 
-    /// Whether the ticket is closed, so that none of its messages should be shown any more.
+    /// Whether the ticket is closed, so that its messages should no longer be shown.
     package static func isClosed(_ ticket: JSON?) -> Bool {
         let status = ticket?["status2"]?.string ?? ticket?["status"]?.string
         return status?.uppercased() == "CLOSED"

@@ -38,7 +38,7 @@ struct Answer {
             outcome.detail = "the push service answered \(status)"
             outcome.retryAfterMs = retryAfterMs ?? 0
             return outcome
-        // A redirect too: whoever chose the subscription chose the service that answers.
+        // Redirects, too: the client chose this server, which could redirect to any host.
         default: return Outcome(.rejected, "http_\(status / 100)xx")
         }
     }

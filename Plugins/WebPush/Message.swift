@@ -2,7 +2,7 @@ import SignalboxPluginKit
 
 /// The JSON that the page's service worker gets.
 enum Message {
-    /// The message, with shortened texts if necessary; nil: it does not fit.
+    /// The message, with shortened texts if necessary; nil if it does not fit.
     static func bytes(
         _ note: PushNotification, badge: Int32?, id: String, _ host: Host
     ) throws(PluginError) -> [UInt8]? {

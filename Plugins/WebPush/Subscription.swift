@@ -10,7 +10,7 @@ struct Subscription {
     /// The secret that the browser shares with us, 16 bytes.
     let secret: [UInt8]
 
-    /// nil: it is none.
+    /// nil if the device is not a valid subscription.
     init?(_ device: Device) {
         func attribute(_ name: String) -> [UInt8]? {
             device.attributes.first { $0.0 == name }.flatMap { Base64URL.decode($0.1) }

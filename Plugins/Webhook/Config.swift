@@ -75,7 +75,7 @@ struct Config: Sendable {
     let caFile: String
     let connections: UInt32
     let requestTimeoutMs: UInt32
-    /// The JSON of `body`; nil: all fields.
+    /// The JSON of `body`; nil for all fields.
     private let template: String?
 
     init(_ json: JSON) throws(PluginError) {

@@ -50,7 +50,7 @@ final class Webhook: SendHTTPPlugin {
         }
     }
 
-    /// Writes the request, or returns the outcome if there is none to send.
+    /// Writes the request, or returns the outcome if nothing must be sent.
     private func write(
         _ content: Content, to target: Target, _ draft: inout RequestDraft
     ) throws(PluginError) -> Outcome? {

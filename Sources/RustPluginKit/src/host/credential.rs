@@ -51,7 +51,7 @@ impl Host {
         Error::check(code)
     }
 
-    /// The current value, or `Again` if there is none yet. Return that error from `prepare`, and
+    /// The current value, or `Again` if it has no value yet. Return that error from `prepare`, and
     /// the host offers the batch again once there is a value.
     pub fn credential(&self, name: &str) -> Result<String> {
         let get = self.inner.tables.credential.get;

@@ -80,7 +80,7 @@ impl Pending for Given {
 }
 
 impl Host {
-    /// Reads the value of a key, `None` if there is none. `done` runs once: on a worker thread, or
+    /// Reads the value of a key, `None` if it is missing. `done` runs once: on a worker thread, or
     /// before this returns if the host rejects the call.
     pub fn value<F>(&self, key: &str, done: F)
     where

@@ -17,7 +17,7 @@ impl<'a> Devices<'a> {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -29,7 +29,7 @@ impl<'a> DeliveryBatch<'a> {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

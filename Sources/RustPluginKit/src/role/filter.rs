@@ -13,11 +13,11 @@ use std::marker::PhantomData;
 
 /// Leaves recipients out, changes an event's data, or has pushes wait.
 pub trait Filter: Plugin {
-    /// JSON Schema of a filter's options in a route; `None`: it takes no options.
+    /// JSON Schema of a filter's options in a route; `None` if it takes no options.
     const OPTIONS_SCHEMA: Option<&'static str> = None;
 
-    /// Filters one event for its recipients on a route; those that the sink is not told of go on as
-    /// they are. Pure: the same input gives the same output; it may use log and JSON, no other
+    /// Filters one event for its recipients on a route; recipients that the sink is not told of pass
+    /// unchanged. Pure: the same input gives the same output; it may use log and JSON, no other
     /// services. Returns within milliseconds, since the source waits. An error fails the event on
     /// this route.
     fn filter(&self, input: &FilterInput<'_>, sink: &FilterSink<'_>) -> Result<()>;
@@ -91,8 +91,8 @@ pub struct FilterSink<'a> {
 }
 
 impl FilterSink<'_> {
-    /// These recipients go on: with this data in place of the event's (a JSON object; empty: as it
-    /// is), and not before a time of at most 30 days ahead (0: at once).
+    /// Passes these recipients on: with this data in place of the event's (a JSON object; empty for
+    /// no change), and not before a time of at most 30 days ahead (0 for at once).
     pub fn pass(&self, recipients: &[u32], data: &str, not_before_unix_ms: u64) -> Result<()> {
         let pass = self.table.pass.ok_or_else(missing)?;
         let part = sbx_filter_part {

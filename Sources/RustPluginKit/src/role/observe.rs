@@ -14,9 +14,9 @@ pub trait Observe: Plugin {
     const MAX_BATCH: u32 = 0;
 
     /// Takes a batch, in the order of its sequences; never waits for the network. Answer it with
-    /// [`Host::observed`] within a minute, from any thread: no other batch comes before. Each
-    /// observation comes at least once: whoever stores them keeps the largest sequence, and skips
-    /// what is not above it. An error answers the batch.
+    /// [`Host::observed`] within a minute, from any thread: the next batch waits for it. Each
+    /// observation comes at least once: if you store them, keep the largest sequence and skip any
+    /// that is not above it. An error answers the batch.
     fn observe(&self, batch: &[Observation<'_>]) -> Result<()>;
 }
 

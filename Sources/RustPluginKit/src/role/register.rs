@@ -43,7 +43,7 @@ impl<'a> ChangeBatch<'a> {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

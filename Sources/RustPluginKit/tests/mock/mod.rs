@@ -77,7 +77,7 @@ pub fn host() -> sbx_host {
     }
 }
 
-/// A started instance, or why there is none.
+/// A started instance, or why it could not be created.
 pub fn create(config: &str) -> Result<*mut sbx_instance, (sbx_status, String)> {
     let host = kept(host()).cast::<sbx_host>();
     let (plugin, mut error, mut instance) = (plugin(), error(), ptr::null_mut());

@@ -41,7 +41,7 @@ impl Filter for Instance {
             }
         }
         sink.drop(&online, "online")?;
-        // Whom no call names goes on at once, as it is.
+        // Recipients that no call names pass at once, unchanged.
         if data.string_at("/urgency") == Some("low") {
             sink.pass(&others, "", input.now_unix_ms() + minutes * 60_000)?;
         }
