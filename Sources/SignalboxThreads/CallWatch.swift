@@ -47,7 +47,7 @@ public struct LongCall: Sendable {
 public struct CallWatch: Sendable {
     /// How often; a call that is seen twice is slow.
     static let periodMs: UInt64 = 25
-    /// A call that takes longer is told of, once.
+    /// A call that takes longer is reported, once.
     static let longNs: UInt64 = 1_000_000_000
 
     let alarms: AlarmClock

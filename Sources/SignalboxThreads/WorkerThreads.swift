@@ -28,11 +28,11 @@ public final class WorkerThreads: Sendable {
         var reminders: [Reminder] = []
         /// Workers that wait for a job, in the order in which they began to.
         var resting: [Worker] = []
-        /// All threads, and what the watch saw of them.
+        /// All threads, and what the watchdog saw of them.
         var sights: [Sight] = []
-        /// Threads in the place of those that are blocked; some may be about to end.
+        /// Threads that replace blocked ones; some may be about to end.
         var spareCount = 0
-        /// Threads that are to end, since one that was blocked is back.
+        /// Threads that must end, because blocked ones are back.
         var surplusCount = 0
         var isStopping = false
 
@@ -50,7 +50,7 @@ public final class WorkerThreads: Sendable {
 
     /// One thread, as the others see it.
     private final class Worker: Sendable {
-        /// Somebody took it out of `resting` to run a job.
+        /// Another thread took it out of `resting` to run a job.
         let isCalled = Gate(false)
         let call = CallSlot()
     }
@@ -72,11 +72,11 @@ public final class WorkerThreads: Sendable {
     private let waitingMax: Int
     private let sparesMax: Int
     private let watch: CallWatch?
-    /// Somebody looks at the calls from time to time.
+    /// Whether the watchdog checks the calls from time to time.
     private let isWatched = Atomic(false)
 
-    /// Starts `count` threads. `submit` refuses jobs when `waitingMax` are waiting. With a `watch`, other threads work in
-    /// the place of those that are in a slow call (`watched`).
+    /// Starts `count` threads. `submit` refuses jobs when `waitingMax` are waiting. With a `watch`, spare threads
+    /// replace those that are in a slow call (`watched`).
     public init(count: Int, waitingMax: Int, watch: CallWatch? = nil) {
         self.waitingMax = waitingMax
         self.watch = watch
@@ -100,7 +100,7 @@ public final class WorkerThreads: Sendable {
     /// Queues a job regardless of how many wait: for jobs that are limited elsewhere.
     public func submitBounded(_ job: @escaping Job) { add(job, isNext: false) }
 
-    /// The same for what a job does last: the worker that submits it runs it next and wakes nobody for it.
+    /// The same for the last thing a job does: the worker that submits it runs it next and wakes no other thread.
     public func submitNext(_ job: @escaping Job) { add(job, isNext: Self.current === self) }
 
     private func add(_ job: @escaping Job, isNext: Bool) {
@@ -111,8 +111,8 @@ public final class WorkerThreads: Sendable {
         worker?.isCalled.update { $0 = true }
     }
 
-    /// Runs a job at a time of the monotonic clock, unless `forget` comes first. To be called by one of the workers:
-    /// it does not rest longer than that, so nobody is woken now.
+    /// Runs a job at a time of the monotonic clock, unless `forget` comes first. Call it on a worker: it rests no
+    /// longer than that, so no thread is woken now.
     public func remind(_ owner: AnyObject, atNs ns: UInt64, _ job: @escaping Job) {
         let reminder = Reminder(owner: ObjectIdentifier(owner), ns: ns, item: Item(run: job))
         state.withLock { $0.reminders.append(reminder) }
@@ -204,7 +204,7 @@ public final class WorkerThreads: Sendable {
         return true
     }
 
-    /// A thread that has rested works: somebody must look, unless somebody does.
+    /// A resting thread works again: starts the watchdog unless it is running.
     private func beWatched() {
         guard let watch, !isWatched.load(ordering: .acquiring),
             !isWatched.exchange(true, ordering: .acquiringAndReleasing)
@@ -280,7 +280,7 @@ public final class WorkerThreads: Sendable {
             if state.surplusCount > 0 {
                 state.surplusCount -= 1
                 state.spareCount -= 1
-                // Nobody else was woken for a job that it submitted last, or for its reminder.
+                // No other thread was woken for the job that it submitted last, or for its reminder.
                 let isDone = state.jobs.isEmpty && state.reminders.isEmpty
                 return .end(heir: isDone ? nil : state.resting.popLast())
             }

@@ -5,14 +5,14 @@ internal import Synchronization
 
 /// Confines this process before any code of a plugin runs in it.
 ///
-/// Decision 55 says what for, and what a kernel must have.
+/// Decision 55 gives the reasons, and what the kernel must support.
 public enum Confiner {
     /// Open files of a plugin's process, and of one in a sandbox.
     private static let filesMax: UInt64 = 4_096
     private static let sandboxFilesMax: UInt64 = 256
-    /// What a plugin's process may write to and shares with nobody, in bytes: a plugin that leaks or hoards ends there.
+    /// Limit of the private writable memory of a plugin's process, in bytes: a plugin that leaks ends there.
     package static let memoryMax: UInt64 = 2 << 30
-    /// By how much the kernel rather ends a plugin's process than the gateway, in thousandths of the memory.
+    /// By how much the OOM killer prefers a plugin's process to the gateway, in thousandths of the memory.
     private static let survival: Int32 = 300
     /// Threads of a sandbox.
     private static let threadsMax: UInt64 = 1_024
@@ -85,7 +85,7 @@ public enum Confiner {
         _ = seccomp_no_processes(0, nil)
     }
 
-    /// A person who runs the command has no plan on standard input.
+    /// When a person runs the command, standard input holds no plan.
     private static func readPlan() -> ConfinementPlan {
         var facts = stat()
         guard fstat(STDIN_FILENO, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {

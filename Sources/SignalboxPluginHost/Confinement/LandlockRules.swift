@@ -45,8 +45,8 @@ enum LandlockRules {
         }
         for path in folders + files { allow(path) }
         allow("/dev/null", read | LL_WRITE_FILE)
-        // libdispatch reads /proc/THREAD/stat of its threads, and traps if it cannot. What is secret there is kept by
-        // the rule that nobody looks out of a domain.
+        // libdispatch reads /proc/THREAD/stat of its threads, and traps if it cannot. Secrets there stay protected,
+        // because a process cannot inspect processes outside its domain.
         allow("/proc", LL_READ_FILE)
         for path in plan.files { allow(path) }
         // Not the folders as a whole: gateway.yaml and secrets may lie beside a library.

@@ -2,7 +2,7 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import Synchronization
 
-/// Where the batches of a source arrive, and how many of them are undecided.
+/// Accepts the batches of a source, and counts the undecided ones.
 final class SourceDesk: Sendable {
     /// What a resumed source may do.
     struct Opening {
@@ -10,7 +10,7 @@ final class SourceDesk: Sendable {
         var batchesMax: Int
         /// Takes a batch; false: there is no room now.
         var take: @Sendable (SourceBatch) -> Bool
-        /// Hears how the source is.
+        /// Gets the condition of the source; nil if it is receiving events.
         var onCondition: @Sendable (PluginFault?) -> Void
         /// Tells the plugin of a batch with this token.
         var settle: @Sendable (UInt64, SourceVerdict) -> Void
@@ -54,6 +54,6 @@ final class SourceDesk: Sendable {
         }
     }
 
-    /// The plugin knows what became of a batch, or it was not taken.
+    /// The plugin knows the verdict on a batch, or the batch was refused.
     func isSettled() { state.withLock { $0.undecided -= 1 } }
 }

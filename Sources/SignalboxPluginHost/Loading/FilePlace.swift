@@ -86,7 +86,7 @@ package enum FilePlace {
             facts.st_mode & S_IROTH != 0
         else { return nil }
         let mode = mode(facts)
-        // Nobody gets past a folder that is closed to others.
+        // Other users cannot reach a file through a folder that is closed to them.
         var folder = path
         while let slash = folder.lastIndex(of: "/"), folder != "/" {
             folder = slash == folder.startIndex ? "/" : String(folder[..<slash])

@@ -93,7 +93,7 @@ struct PluginFile: ~Copyable {
                 + "is meant, write this one there")
     }
 
-    /// A sealed copy in memory of the part that the loader maps; of all of it, if its digest is asked for.
+    /// A sealed copy in memory of the part that the loader maps, or of the whole file if its digest is required.
     func copy() throws(LoadFault) -> MemoryFile {
         let name = path.split(separator: "/").last.map(String.init) ?? "plugin"
         guard let memory = MemoryFile(String(name.prefix(200))) else { throw noCopy() }
@@ -113,7 +113,7 @@ struct PluginFile: ~Copyable {
                 "plugin-not-loadable",
                 "\(path) is being written to; write the new file beside it and rename it (mv)")
         }
-        // Of the copy: the file may belong to somebody else.
+        // Checks the copy: another user may own the file and change it.
         try check(memory.sha256)
         return memory
     }

@@ -22,8 +22,8 @@ public final class PluginLibrary: @unchecked Sendable {
         isSerial = table.flags & UInt64(SBX_F_SERIAL) != 0
     }
 
-    /// The schemas of the options that routes give to its builder and its filter, by role; none for those that take
-    /// none.
+    /// The schemas of the options that routes give to its builder and its filter, by role; a role without options is
+    /// missing.
     public var optionsSchemas: [String: String] {
         var out: [String: String] = [:]
         out[SBX_ROLE_BUILD] = schema(SBX_ROLE_BUILD, sbx_build.self) { $0.options_schema }

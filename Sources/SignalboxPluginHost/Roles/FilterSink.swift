@@ -139,7 +139,7 @@ struct FilterBounds {
 
     init(nowUnixMs: UInt64) { self.nowUnixMs = nowUnixMs }
 
-    /// A push may wait so long.
+    /// Whether a push may wait until this time.
     func isSoon(_ notBeforeUnixMs: UInt64) -> Bool {
         notBeforeUnixMs <= nowUnixMs || notBeforeUnixMs - nowUnixMs <= Limits.filterWaitMsMax
     }

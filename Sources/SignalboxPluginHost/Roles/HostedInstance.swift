@@ -8,8 +8,8 @@ public protocol HostedInstance: AnyObject, Sendable {
     var name: String { get }
     /// Starts the instance; role functions are called only after this.
     ///
-    /// `fetches` false: it fetches credentials only after `fetchCredentials`. Until then its thread is free for
-    /// questions, such as where requests go; a token endpoint that does not answer holds it for seconds. A plugin in a
+    /// If `fetches` is false, credentials are fetched only after `fetchCredentials`. Until then its thread is free for
+    /// questions such as where requests go; an unresponsive token endpoint would block it for seconds. A plugin in a
     /// process of its own fetches at once.
     func start(fetches: Bool) async throws(PluginFault)
     /// Its roles; asked for once, after `start`.
@@ -139,8 +139,8 @@ public protocol Sourcing: AnyObject, Sendable {
     var instanceName: String { get }
     /// The same for all roles of one instance.
     var instanceID: ObjectIdentifier { get }
-    /// Lets it emit, with at most so many undecided batches. `take` gets each batch, on any thread, and must not
-    /// block; false: there is no room now. `onCondition` hears why no events come in, nil: they do.
+    /// Lets it emit, with at most so many undecided batches. `take` gets each batch, on any thread, must not block, and
+    /// returns false if there is no room. `onCondition` gets the reason if no events come in, and nil if they do.
     func resume(
         batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool,
         onCondition: @escaping @Sendable (PluginFault?) -> Void

@@ -20,7 +20,7 @@ public final class PluginInstance: @unchecked Sendable {
     private var raw: OpaquePointer?
     /// Whether start() returned OK: the contract allows stop() only then.
     private var isStarted = false
-    /// It waits for something that is away, and is started again until it is there.
+    /// It waits for something unreachable, and start() is retried until that is back.
     private let isWaiting = Atomic(false)
     let wait = Mutex<StartWait?>(nil)
 
@@ -62,7 +62,7 @@ public final class PluginInstance: @unchecked Sendable {
         return instance
     }
 
-    /// Makes a `[control]` call that may fail. One that does not return in time costs the instance, and nobody else.
+    /// Makes a `[control]` call that may fail. If it does not return in time, only this instance is lost.
     private func inTime(
         _ call: String, _ body: @escaping @Sendable () -> PluginFault?
     ) async -> PluginFault? {
@@ -141,7 +141,7 @@ public final class PluginInstance: @unchecked Sendable {
         }
     }
 
-    /// What it needs is away: its routes wait, and nobody else does.
+    /// What it needs is unreachable: only its own routes wait.
     private func wait(for fault: PluginFault) {
         isWaiting.store(true, ordering: .releasing)
         let next = wait.withLock { wait in
@@ -157,7 +157,7 @@ public final class PluginInstance: @unchecked Sendable {
         control?.wake(atNs: next.dueNs)
     }
 
-    /// Starts it again, with what a start() that failed leaves behind destroyed.
+    /// Starts it again, after destroying what a failed start() left behind.
     private func startAgain(_ waiting: StartWait) {
         guard waiting.dueNs <= SystemClock.monotonicNs else {
             control?.wake(atNs: waiting.dueNs)
@@ -228,7 +228,7 @@ public final class PluginInstance: @unchecked Sendable {
         guard let control else { return true }
         let deadline = SystemClock.monotonicNs + deadlineMs * 1_000_000
         context.source.close()
-        // A little longer, so that its own "not in time" arrives; one that does not return is not waited for.
+        // A little longer, so that its own "not in time" arrives; a call that never returns is abandoned.
         let ended = await Within.value(ms: deadlineMs + Self.returnMs) { [self] in
             await control.value { [self] in end(deadlineNs: deadline) }
         }

@@ -34,7 +34,7 @@ public struct CheckedConfig: Sendable {
     public var secrets: [String: PluginSecret]
     /// Files that the plugin reads itself, found where its schema says `"format": "path"`.
     public var files: [NamedFile] = []
-    /// Plain words where the schema says `"format": "selector"`: texts that probably were to name a member of an event.
+    /// Plain words where the schema says `"format": "selector"`: probably meant to name a member of an event.
     package var words: [(key: String, value: ConfigValue)] = []
 
     /// Makes a config that is already checked.
@@ -102,7 +102,7 @@ public struct AddressRule: Sendable {
     /// A part of the token matches; nil for any token.
     var token: Pattern?
 
-    /// Whether a device's token is meant.
+    /// Whether the rule applies to a device's token.
     public func covers(_ device: Device, config: JSONValue) -> Bool {
         self.config.allSatisfy { key, values in
             config[key]?.string.map(values.contains) ?? false
@@ -165,7 +165,7 @@ public struct ConfigSchema: Sendable {
     }
 
     let root: Node
-    /// What it says beside the config.
+    /// What the schema says in addition to the config.
     public let facts: PluginFacts
 
     /// The schema of a plugin that takes no config.
@@ -176,8 +176,8 @@ public struct ConfigSchema: Sendable {
             range: -Double.infinity...Double.infinity, pattern: nil, fallback: nil, text: ""),
         facts: PluginFacts())
 
-    /// What is wrong with a new value of a secret, as words to follow its name: "must be at least 16 bytes long". Nil if
-    /// nothing is. `name` is the path of its key: `apps.0.key`.
+    /// Why a new value of a secret is invalid, phrased to follow its name: "must be at least 16 bytes long". Nil if it
+    /// is valid. `name` is the path of its key: `apps.0.key`.
     func fault(ofSecret name: String, _ bytes: [UInt8]) -> String? {
         var node = root
         for part in name.split(separator: ".") {

@@ -16,8 +16,8 @@ final class IsolatedChild: Sendable {
 
     /// Starts the process, and threads that read its messages and its standard error; `log` gets the lines of that.
     ///
-    /// On the first `onGone` is called when there is nothing more to read, and `onEnd` after all
-    /// waiting calls have been told.
+    /// The first thread calls `onGone` when there is nothing more to read, and `onEnd` after all
+    /// waiting calls have been answered.
     init(
         command: [String], plan: ConfinementPlan,
         log: @escaping @Sendable (String) -> Void,

@@ -215,7 +215,7 @@ extension IsolatedInstance {
         schedule(inMs: waitMs)
     }
 
-    /// What ended the process is known and does not come again, so nobody has to wait as after a row of crashes.
+    /// The cause of the crash is known and blocked, so the restart need not back off as after repeated crashes.
     func causeIsFound() {
         let waitMs = state.update { state -> UInt64? in
             state.backOff.reset()

@@ -14,7 +14,7 @@ enum WorkEnd: Error {
     case lost(isAlone: Bool)
     /// The call is larger than the largest message.
     case tooLong
-    /// It was not asked: what it is about has ended the process each time.
+    /// The plugin was not called: this event is proven to crash its process.
     case guilty
 
     /// The fault for a caller that can retry.
@@ -44,7 +44,7 @@ extension IsolatedInstance {
         WorkerThreads.watched(callOwner, kind, body)
     }
 
-    /// The same for a call about an event, of which an instance gets so many that are slow.
+    /// The same for a call about an event; refused if the instance already has too many slow calls.
     func waiting<Value>(
         forEvent kind: CallKind, _ body: () -> Result<Value, WorkEnd>
     ) -> Result<Value, WorkEnd> {

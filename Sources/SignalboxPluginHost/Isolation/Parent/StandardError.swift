@@ -5,8 +5,8 @@ internal import Synchronization
 /// What an isolated plugin's process writes to standard error: its last words, or a library's chatter.
 ///
 /// It gets a socket and not the gateway's own standard error, where it could write lines that look like the gateway's,
-/// and which it could truncate if that is a file. A thread reads it, and hands on so many lines: more than that is left
-/// out, and read so slowly that it costs little.
+/// and which it could truncate if that is a file. A thread reads it and passes on a limited number of lines; the rest
+/// is dropped, and read so slowly that it costs little.
 final class StandardError: Sendable {
     /// Longest line, in bytes; the rest of it is left out.
     static let lineBytesMax = 1_000
@@ -26,7 +26,7 @@ final class StandardError: Sendable {
             read(socket, log)
             over(socket)
         }
-        // Without a thread its words are lost, and nothing else.
+        // Without a thread, only this output is lost.
         if !isRead { over(socket) }
     }
 
@@ -35,7 +35,7 @@ final class StandardError: Sendable {
         close(socket)
     }
 
-    /// The process has ended: what it wrote before is still handed on, and what it started is not waited for.
+    /// The process has ended: pending output is still passed on, and its child processes are not waited for.
     func end() {
         socket.withLock { if let socket = $0 { shutdown(socket, Int32(SHUT_RDWR)) } }
     }
@@ -56,14 +56,14 @@ final class StandardError: Sendable {
     }
 }
 
-/// Cuts a stream into lines, so many per interval. A value without clock or socket.
+/// Cuts a stream into lines, limited per interval. A value without clock or socket.
 struct ErrorLines {
     private var line: [UInt8] = []
     private var quota = LineQuota(linesMax: StandardError.linesMax)
-    /// The last of those that were left out: if nothing follows, it says why.
+    /// The last dropped line: if nothing follows, it tells why the process ended.
     private var last: [UInt8] = []
 
-    /// No more lines are handed on in this interval.
+    /// No more lines are passed on in this interval.
     var isFull: Bool { quota.leftOut > 0 }
 
     /// Takes bytes, and hands on the lines that they complete.
