@@ -17,7 +17,7 @@ public final class PostgresStore: DeliveryQueue {
     let shared: SharedState
     let clerk: Desk<Errand>
     let reader: Desk<Errand>
-    /// Of dead letters: there may be many, and nobody else waits for them.
+    /// For dead letters: there may be many, and other jobs must not wait for them.
     let dead: Desk<Errand>
     let watcher = Watcher<[LaneKey]>()
     let outboxWatcher = Watcher<Void>()
@@ -104,7 +104,7 @@ public final class PostgresStore: DeliveryQueue {
             + dead.figures("dead")
     }
 
-    /// Gives ids that nobody was given before.
+    /// Reserves ids that were never given out before.
     public func reserveIDs(
         _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void
     ) {
@@ -165,7 +165,7 @@ public final class PostgresStore: DeliveryQueue {
     /// Makes deliveries of a lane due that wait only for their provider to be back.
     public func hasten(_ lane: LaneKey) { submit(.hasten(lane)) }
 
-    /// Lanes with deliveries that nobody holds. Counts what waits anew.
+    /// Lanes with deliveries that no gateway holds. Also recounts waiting deliveries.
     public func waitingLanes(
         dueForMs: UInt64?, done: @escaping @Sendable (Result<[LaneKey], StoreFailure>) -> Void
     ) { submit(.waitingLanes(dueForMs: dueForMs, done: done)) }

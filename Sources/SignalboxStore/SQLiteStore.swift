@@ -178,7 +178,7 @@ public final class SQLiteStore: DeliveryQueue {
         if !submit(.append(entry, done: done)) { done(.failed("the store is closed")) }
     }
 
-    /// Gives ids that nobody was given before.
+    /// Reserves ids that were never given out before.
     public func reserveIDs(
         _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void
     ) {
@@ -332,7 +332,7 @@ public final class SQLiteStore: DeliveryQueue {
         return true
     }
 
-    /// Commits what is there on this thread, a worker, unless somebody leads already.
+    /// Commits the waiting jobs on this worker thread, unless another thread already leads.
     private func lead() {
         var group: [Job] = []
         var isLeading = false

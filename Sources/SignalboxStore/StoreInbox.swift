@@ -1,12 +1,12 @@
 /// Jobs that wait for a commit, and who makes it.
 ///
 /// One thread at a time leads: it takes the jobs, commits them, and looks again. That is the store's own thread, or,
-/// if nobody leads, a worker with nothing else to do: then nobody is woken for the commit, nor for its answers.
+/// if no thread leads, an idle worker: then no thread has to be woken for the commit or its answers.
 ///
-/// Outcomes alone wait a moment for company: the pushes of one event end one shortly after the other, and each commit
-/// costs a sync. Nobody waits for them, and whatever else comes ends the wait.
+/// Outcomes alone wait a moment for more of them: the pushes of one event end shortly after each other, and each
+/// commit costs a sync. Nobody waits for outcomes, and any other job ends the wait.
 struct StoreInbox<Job> {
-    /// What is to be done about a job that was added.
+    /// What to do about a job that was added.
     enum Duty: Equatable {
         /// The job was refused: the store is closing.
         case refused
@@ -128,7 +128,7 @@ struct StoreInbox<Job> {
         isLed = true
         sinceNs = nil
         isComplete = false
-        // What is left of a crowd is not asked how much of it there is.
+        // Leftover jobs count as urgent; their outcomes are not recounted.
         isUrgent = !jobs.isEmpty
         outcomeCount = 0
     }
@@ -138,7 +138,7 @@ struct StoreInbox<Job> {
 enum JobGroup {
     /// How long outcomes wait for company, in nanoseconds.
     static let patienceNs: UInt64 = 2_000_000
-    /// So many outcomes need no company.
+    /// With so many outcomes, a commit does not wait for more.
     static let companyMax = 32
     /// Most jobs of a group.
     static let groupMax = 4_096

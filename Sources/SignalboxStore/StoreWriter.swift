@@ -25,7 +25,7 @@ final class StoreWriter: @unchecked Sendable {
     /// Smaller backward clock steps are ignored.
     private static let stepMs: UInt64 = 10_000
     var room: StoreRoom
-    /// When history was last dropped, to leave space for deliveries.
+    /// When history was last deleted to free disk space.
     var gaveWayNs: UInt64 = 0
     private var health: StoreHealth
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
@@ -33,7 +33,7 @@ final class StoreWriter: @unchecked Sendable {
     /// Callbacks to run once the group is on disk.
     private var reports: [Report] = []
 
-    /// Whom to tell what, as a value: a closure for each would be an allocation for each.
+    /// A callback with its result, as a value: a closure would cost an allocation each time.
     private enum Report {
         case appended(StoreAnswer, @Sendable (StoreAnswer) -> Void)
         case leased(StoreLease, @Sendable (Result<StoreLease, StoreFailure>) -> Void)
@@ -82,7 +82,7 @@ final class StoreWriter: @unchecked Sendable {
 
     private var hasRetained: Bool { !retained.isEmpty }
 
-    /// When there is something to do even if no new job arrives.
+    /// When the store has work even if no new job arrives.
     var wakeNs: UInt64? {
         if !room.isEnough { return SystemClock.monotonicNs + 100_000_000 }
         return hasRetained || health.isFailing || tables.outcomes.hasUnwritten ? health.wakeNs : nil
@@ -118,7 +118,7 @@ final class StoreWriter: @unchecked Sendable {
         health.retried(isWell: !hasRetained && canWrite(db))
     }
 
-    /// Writes a number that is there already: an idle store, too, notices when it can write again.
+    /// Rewrites an existing number, so that even an idle store notices when it can write again.
     private func canWrite(_ db: Database) -> Bool {
         let probe = SQLiteStore.Job.queue(
             { db, tables, lastID in
@@ -143,7 +143,7 @@ final class StoreWriter: @unchecked Sendable {
                 try tables.flush(nextID: &lastID, db)
                 try tables.noteSeen(nowUnixMs: now, db)
                 try tables.history.flush(nowUnixMs: now, tables.hot, db)
-                // A group of leases alone must not fail for lack of room.
+                // A group of only leases must not fail for lack of space.
                 let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
                 try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
                 try sweep(db)

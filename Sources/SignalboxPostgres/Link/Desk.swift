@@ -3,8 +3,8 @@ internal import SignalboxThreads
 
 /// A thread with a connection, and jobs that wait for it.
 ///
-/// While the database is away, jobs are refused at once and the thread tries to reach it again. So nobody waits for a
-/// connection.
+/// While the database is away, jobs are refused at once and the thread keeps reconnecting, so that no caller waits
+/// for a connection.
 final class Desk<Job: Sendable>: Sendable {
     private struct Entry {
         var job: Job
@@ -27,12 +27,12 @@ final class Desk<Job: Sendable>: Sendable {
     struct Duties: Sendable {
         /// How many jobs are taken at a time.
         var groupMax = 1
-        /// Whether a job may wait for others until so long after the first one has come.
+        /// How long jobs that `mayLinger` wait for others, counted from the first one.
         var lingerNs: UInt64 = 0
         var mayLinger: @Sendable (Job) -> Bool = { _ in false }
-        /// How often the thread does what is to be done now and then, busy or not.
+        /// How often the thread does its periodic work, busy or not.
         var restNs: @Sendable () -> UInt64? = { nil }
-        /// Does jobs; says why if the database is away. Without jobs: what is to be done now and then.
+        /// Runs jobs, or the periodic work if there are no jobs. Returns the failure if the database is away.
         var perform: @Sendable ([Job], Session) -> StoreFailure?
         var refuse: @Sendable (Job, StoreFailure) -> Void
         /// The database is away, or back.
@@ -143,7 +143,7 @@ final class Desk<Job: Sendable>: Sendable {
         for job in late { duties.refuse(job, .slow) }
     }
 
-    /// Refuses all jobs until the database is there again.
+    /// Refuses all jobs until the database is back.
     private func stayAway(_ failure: StoreFailure, _ session: Session) {
         var pauses = Pauses()
         setAway(failure)

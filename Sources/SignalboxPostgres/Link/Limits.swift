@@ -19,7 +19,7 @@ struct Limits {
         // Its statements have their own limit.
         ("transaction_timeout", "0", 170_000),
     ]
-    /// For a statement that is a transaction of its own; before anything that reads.
+    /// For a statement that is a transaction of its own. It must come before any query.
     static let isolation = Statement("", "SET LOCAL transaction_isolation = 'read committed'")
 
     /// Shorter than the callers' deadlines, so that the connection stays usable.

@@ -77,7 +77,7 @@ final class PostgresLink {
         guard isAlive else { return true }
         var one = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         guard Glibc.poll(&one, 1, 0) > 0 else { return false }
-        // An end says why first; settings that change say so, too.
+        // A server that closes the connection says why first; changed settings arrive unrequested, too.
         guard PQconsumeInput(connection) == 1, isAlive else { return true }
         guard PQisBusy(connection) == 0, let result = PQgetResult(connection) else {
             return Glibc.poll(&one, 1, 0) > 0 && PQconsumeInput(connection) != 1
@@ -97,7 +97,7 @@ final class PostgresLink {
 
     // MARK: Sending
 
-    /// Sends a statement; `finish` gives its rows. Returns its place among those of the same `finish`.
+    /// Sends a statement; `finish` returns its rows. Returns its index among the statements of that `finish`.
     @discardableResult
     func send(_ statement: Statement, _ parameters: Parameters = Parameters()) -> Int {
         guard let limits else { return put(statement, parameters) }

@@ -5,7 +5,7 @@ internal import SignalboxThreads
 ///
 /// Used by one thread at a time.
 final class Session {
-    /// How long the database may take to commit before this asks on a new connection what became of it.
+    /// How long a commit may take before this asks for its outcome on a new connection.
     static let commitMaxNs: UInt64 = 5_000_000_000
     /// How long statements may take by default.
     static let statementsMaxNs: UInt64 = 10_000_000_000
@@ -118,7 +118,7 @@ final class Session {
                 if fault.kind == .refused, !fault.isAway {
                     transaction.rollBack()
                     let now = SystemClock.monotonicNs
-                    // The server ends a wait for a lock, not this: the connection stays of use.
+                    // The server ends a lock wait, not this code, so the connection stays usable.
                     let mayPass =
                         fault.isLocked
                         ? now + Limits().lockMs * 1_000_000 < lockedUntilNs
@@ -150,7 +150,7 @@ final class Session {
         }
     }
 
-    /// Asks what became of a commit whose answer was lost; until the database says so, whatever that takes.
+    /// Asks for the outcome of a commit whose answer was lost, until the database tells it, however long that takes.
     func wasCommitted(
         _ number: Int64, _ lost: PostgresFault
     ) throws(TransactionFault) -> Bool {
@@ -165,7 +165,7 @@ final class Session {
                 let link = try live()
                 return try ask(MarkSQL.claim, number, link).count == 0
             } catch {
-                // Still under way, if its mark is locked.
+                // The commit is still in progress if its mark is locked.
                 if error.kind != .refused || error.isAway { link = nil }
                 waits.wait(pause)
             }

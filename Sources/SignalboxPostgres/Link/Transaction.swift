@@ -25,7 +25,7 @@ enum TransactionFault: Error {
     }
 }
 
-/// A transaction under way. It ends with `commit`, or is void.
+/// A transaction in progress. Without `commit` it has no effect.
 final class Transaction {
     private let link: PostgresLink
     private let session: Session
@@ -78,7 +78,7 @@ final class Transaction {
         do throws(PostgresFault) {
             return began(try link.finish(byNs: startNs + Session.commitMaxNs))
         } catch {
-            // A server that ends the connection says so, even if it has committed already.
+            // A server that closes the connection sends an error, even if it has already committed.
             guard error.kind != .refused || error.isEnd else {
                 // A refused statement before it ended the transaction, not the commit.
                 isOver = false
@@ -107,7 +107,7 @@ final class Transaction {
         }
     }
 
-    /// Ends a transaction that failed; the connection stays of use.
+    /// Rolls back a failed transaction; the connection stays usable.
     func rollBack() {
         guard !isOver else { return }
         isOver = true

@@ -28,7 +28,7 @@ enum QueueSQL {
         SELECT sqrt(CASE WHEN count(*) = $4::bigint THEN 1 ELSE -1 END) FROM new
         """)
 
-    /// Rows: those of these keys that are known.
+    /// Rows: which of the given keys are already stored.
     static let known = Statement(
         "known",
         "SELECT key FROM signalbox.seen WHERE key = ANY ($1::bytea[]) AND until > $2::bigint")
@@ -68,7 +68,7 @@ enum QueueSQL {
           attempts, body, \(StaleColumns.names))
         """)
 
-    /// A newer report about a device replaces those that wait.
+    /// A newer report about a device replaces waiting ones.
     static let supersede = Statement(
         "supersede",
         """
@@ -78,7 +78,7 @@ enum QueueSQL {
 
     // MARK: Settling
 
-    /// Fails if one of the blocks is not held, or has other deliveries left than this gateway knows of.
+    /// Fails if a block is not held, or its remaining deliveries differ from what this gateway knows.
     static let endBlocks = Statement(
         "end_blocks",
         """
@@ -88,7 +88,7 @@ enum QueueSQL {
         SELECT 1 / (CASE WHEN count(*) = $4::bigint THEN 1 ELSE 0 END) FROM gone
         """)
 
-    /// Fails if one of the blocks is not held, or one of the marks is there already.
+    /// Fails if a block is not held, or a mark is already set.
     static let markBlocks = Statement(
         "mark_blocks",
         """
@@ -239,7 +239,7 @@ enum QueueSQL {
         WHERE id = $1::bigint
         """)
 
-    /// So many deliveries are left of a damaged block.
+    /// Sets how many deliveries are left in a damaged block.
     static let writeOff = Statement(
         "write_off", "UPDATE signalbox.block SET n = $2::bigint WHERE id = $1::bigint")
 
@@ -313,8 +313,7 @@ enum QueueSQL {
           + (SELECT count(*) FROM signalbox.delivery))::bigint
         """)
 
-    /// One row: how many other gateways have shown themselves lately, and which configurations all of them have, if
-    /// these differ.
+    /// One row: how many other gateways were seen lately, and the configurations of all of them if these differ.
     static let beat = Statement(
         "beat",
         """

@@ -88,7 +88,7 @@ extension QueueWriter {
     /// The entries of a group that there is room for, and the keys of their events.
     private func admit(_ group: Group, _ keys: inout Keys, nowUnixMs: Int64) -> [Admitted] {
         var out: [Admitted] = []
-        // Those that were answered already are not stored by another try.
+        // Events that were already answered are not stored by a retry.
         for case .append(let entry, let untilNs, let done) in group.jobs
         where untilNs > group.lateNs {
             guard hasPlace(for: entry, group) else {

@@ -114,7 +114,7 @@ extension QueueWriter {
         var answers = 0
         var questions = 0
 
-        /// nil: the answers were lost with the connection, and what was asked for was done.
+        /// nil if the answers were lost with the connection, although the commit succeeded.
         func lost() -> Set<UInt64>? { answers == questions ? asked.subtracting(found) : nil }
     }
 

@@ -26,8 +26,8 @@ final class QueueWriter: @unchecked Sendable {
     /// When all that waits may be counted again.
     private var nextCountNs: UInt64 = 0
     private static let longCountNs: UInt64 = 20_000_000
-    /// How many groups are still asked for events that are known. It saves a round trip to take all for new, and
-    /// costs a transaction where that is wrong; senders repeat themselves in bursts.
+    /// How many more groups first ask which of their events are known. Assuming that all are new saves a round trip,
+    /// but costs a transaction if one is not; senders repeat events in bursts.
     private var askFirst = 0
     private static let askFirstMax = 64
 
@@ -44,7 +44,7 @@ final class QueueWriter: @unchecked Sendable {
         self.troubles = troubles
     }
 
-    /// Does jobs; says why if the database is away.
+    /// Runs jobs. Returns the failure if the database is away.
     func perform(_ jobs: [QueueJob], _ session: Session) -> StoreFailure? {
         troubles.endOld()
         guard !jobs.isEmpty else { return attempt(Group([]), session) }
@@ -91,7 +91,7 @@ final class QueueWriter: @unchecked Sendable {
         session.pauses.user = answerLate
         defer {
             session.pauses.user = {}
-            // What is to follow names the group itself: this lets go of both.
+            // The group's effects and replies retain the group: this breaks the reference cycle.
             group.reset()
         }
         var tries = 0
@@ -255,7 +255,7 @@ final class QueueWriter: @unchecked Sendable {
             values.add("\(life.number):\(numbers)")
             transaction.send(QueueSQL.notify, values)
         }
-        // Nobody believes that these are stored.
+        // Some events were already answered as not stored.
         if group.hasLate { throw .database(.late) }
         try group.commit(transaction)
     }

@@ -45,7 +45,7 @@ final class Troubles: Sendable {
         }
     }
 
-    /// So many events were refused; none: they would be.
+    /// So many events were refused; 0 if events would be refused, but none arrived.
     func refused(_ count: Int, _ trouble: PostgresTrouble, _ words: String) {
         let now = SystemClock.monotonicNs
         let isNews = current.withLock { current in

@@ -134,7 +134,7 @@ enum Schema {
         PRIMARY KEY (key, part)
         """)
 
-    /// Whoever asks whether a mark is there writes one that says so.
+    /// To ask whether a mark exists, a gateway writes the same mark with `is_claim` set.
     private static let mark = parted(
         "mark",
         """

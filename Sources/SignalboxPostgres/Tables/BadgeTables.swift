@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// The badge counters: a row per user with devices, which goes with the last of them.
+/// The badge counters: a row per user with devices, removed with the user's last device.
 enum BadgeTables {
     private static func change(_ name: String, _ number: String) -> Statement {
         Statement(

@@ -1,13 +1,13 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// Keeps the tables small in which rows come and go, even if somebody keeps an old snapshot for hours, so that
-/// PostgreSQL can reuse the space of no row that was removed.
+/// Keeps tables of short-lived rows small, even if somebody keeps an old snapshot for hours, which prevents PostgreSQL
+/// from reusing the space of removed rows.
 ///
 /// Each of these tables has two halves (partitions). New rows go into the current one. When most of it is dead, the
-/// other half becomes the current one; this one is given time until nearly all its rows have gone, the last ones move,
-/// and it is truncated. That needs a lock that excludes everyone else. If somebody reads the table for long, as a dump
-/// does, the half waits and grows.
+/// other half becomes the current one. Once nearly all rows of the former half are gone, the last ones are moved and
+/// it is truncated. That needs an exclusive lock. If somebody reads the table for long, as a dump does, the half waits
+/// and grows.
 ///
 /// `@unchecked Sendable`: used by its desk's thread alone.
 final class Halves: @unchecked Sendable {
@@ -45,7 +45,7 @@ final class Halves: @unchecked Sendable {
 
     /// Rows that move in one transaction, and how many such transactions a sweep does for a table.
     private static let (rowsMax, roundsMax) = (500, 20)
-    /// Waits for the next try after somebody used a half, in nanoseconds: a busy gateway shortly, a dump for long.
+    /// Pause before the next try if a half was in use, in nanoseconds: short for a busy gateway, long for a dump.
     private static let lockedNs: ClosedRange<UInt64> = 5_000_000_000...120_000_000_000
 
     /// Of a half that is larger, at most a half may be dead.
@@ -62,7 +62,7 @@ final class Halves: @unchecked Sendable {
         case nothing
         /// It counted what is alive, which is too much.
         case count
-        /// There is more to move.
+        /// More rows must be moved.
         case more
         /// The former half can be emptied.
         case empty
@@ -164,7 +164,7 @@ final class Halves: @unchecked Sendable {
                 "", "UPDATE signalbox.meta SET value = \(part) WHERE name = '\(table.name)_part'"))
     }
 
-    /// A row that somebody has locked, or that another transaction moves, is left for later.
+    /// Rows that are locked, or that another transaction moves, are skipped until later.
     private static func move(_ table: Table, _ limit: String) -> Statement {
         Statement(
             "",
@@ -197,7 +197,7 @@ final class Halves: @unchecked Sendable {
         }
     }
 
-    /// Waits shortly for a lock, because all others wait behind it. False: the transaction can do no more.
+    /// Waits only 50 ms for a lock, because all others queue behind it. Rolls back and returns false without the lock.
     static func wait(
         for lock: String, _ transaction: Transaction
     ) throws(TransactionFault) -> Bool {

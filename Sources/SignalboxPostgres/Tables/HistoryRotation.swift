@@ -78,7 +78,7 @@ final class HistoryRotation: @unchecked Sendable {
         }
     }
 
-    /// False: somebody reads it.
+    /// Empties a partition. False if somebody reads it.
     private static func empty(
         _ part: Int64, _ transaction: Transaction
     ) throws(TransactionFault) -> Bool {

@@ -94,7 +94,7 @@ enum HistoryTables {
         /// Where the next step continues.
         let next: UInt64?
 
-        /// nil: there are no rows.
+        /// nil if there are no rows.
         init?<Fault: Error>(
             _ search: HistorySearch, _ run: (String, Parameters) throws(Fault) -> Rows
         ) throws(Fault) {

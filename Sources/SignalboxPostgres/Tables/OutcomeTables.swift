@@ -33,7 +33,7 @@ enum OutcomeTables {
 
     static let next = Statement("next_outcome", "SELECT \(newest)")
 
-    /// Appends packs as the last thing before the commit; `told` gets the next number.
+    /// Appends packs right before the commit; `told` gets the next number.
     static func append(
         _ packs: [OutcomePack], _ group: Group, _ transaction: Transaction, nowUnixMs: Int64,
         _ told: @escaping (Int) -> Void
@@ -100,7 +100,7 @@ enum OutcomeTables {
           WHERE name = ANY ($1::text[]) AND named < $2::bigint - 30000 FOR UPDATE SKIP LOCKED)
         """)
 
-    /// Says that this gateway names these receivers, and makes the missing ones: they begin with the next outcome.
+    /// Records that this gateway names these receivers, and creates missing ones, which begin with the next outcome.
     static func name(_ names: [String], _ transaction: Transaction, nowUnixMs: Int64) {
         guard !names.isEmpty else { return }
         var values = Parameters()

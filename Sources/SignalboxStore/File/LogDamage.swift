@@ -54,7 +54,7 @@ struct LogDamage: Equatable {
         }
         add(0..<24)
         var isReadable = sum == (word(24), word(28))
-        // Frames of an earlier run have other salts. If the header is damaged, the first frame knows them.
+        // Frames of an earlier run have other salts. If the header is damaged, the first frame has the current ones.
         let salts =
             isReadable ? (word(16), word(20)) : (word(headerBytes + 8), word(headerBytes + 12))
         var lost = 0

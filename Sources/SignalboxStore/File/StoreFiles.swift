@@ -5,9 +5,9 @@ internal import SignalboxCore
 
 /// The folder of a store: the database, whose lock keeps a second gateway out.
 ///
-/// The lock is one of the database file itself, so that nothing beside it can be removed or replaced to let another gateway in. It is
-/// of another kind than SQLite's own (`flock`), which it does not disturb; its descriptor is closed after SQLite's, since closing one
-/// drops the locks that SQLite has through another.
+/// The lock is on the database file itself, so that no lock file can be removed or replaced to let another gateway in.
+/// It is a `flock`, which does not disturb SQLite's own locks; its descriptor is closed after SQLite's, since closing
+/// one drops the locks that SQLite holds through another.
 final class StoreFiles: Sendable {
     let path: String
     private let lock: Int32
@@ -55,8 +55,8 @@ final class StoreFiles: Sendable {
         }
     }
 
-    /// Without its database a write-ahead log says nothing, and SQLite would remove it without a word, and with it what
-    /// was stored last.
+    /// A write-ahead log is useless without its database: SQLite would silently remove it, and the latest commits with
+    /// it.
     static func requireWhole(_ path: String) throws(StoreError) {
         func bytes(_ file: String) -> Int? {
             var facts = stat()

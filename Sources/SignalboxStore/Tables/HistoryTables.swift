@@ -50,7 +50,7 @@ struct HistoryTables {
         try trim(max: 4 * untrimmed, nowUnixMs: nowUnixMs, hot, db)
     }
 
-    /// Removes old rows, and those that are too much.
+    /// Removes old rows, and rows above the limit.
     mutating func trim(
         max: Int, nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
     ) throws {
