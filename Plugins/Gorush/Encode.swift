@@ -19,7 +19,7 @@ extension Gorush {
             switch push.words("priority") {
             case "high": note.priority = .high
             case "normal": note.priority = .normal
-            // What Apple and Google assume where gorush says nothing; data alone is left to the route.
+            // The defaults of Apple and Google where gorush says nothing; a data-only push is left to the route.
             default: note.priority = note.isDataOnly ? nil : .high
             }
             try sink.emit(note, to: targets)
@@ -121,7 +121,7 @@ struct AppleContent {
         return out.text
     }
 
-    /// What only Apple knows.
+    /// Fields that only Apple knows.
     private func patch(wakes: Bool, sound: String) -> String? {
         var aps: [(name: String, json: String)] = []
         if wakes { aps.append(("content-available", "1")) }

@@ -43,7 +43,7 @@ struct Notify {
         self.devices = devices.elements
     }
 
-    /// Throws if a member is there and of a wrong type; null is as good as missing.
+    /// Throws if a member has the wrong type; null counts as missing.
     private static func check(
         _ notification: JSON, _ name: String, _ what: String, _ fits: (JSON) -> Bool
     ) throws(Fault) {

@@ -81,7 +81,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         fetch.begin(isWhole: members.isWhole)
     }
 
-    /// The members that a webhook has; not whole: the others are to be fetched. nil: nobody gets the message.
+    /// The members that a webhook lists; unless `isWhole`, the others must be fetched. nil if nobody gets the message.
     private func members(
         _ json: JSON, _ message: Message, _ sink: borrowing IngestSink
     ) throws(PluginError) -> (known: [ChatMember], isWhole: Bool)? {

@@ -1,6 +1,6 @@
 internal import CSignalbox
 
-/// Is told how deliveries ended and what users opened: for a bus, a warehouse, a CRM.
+/// Learns how deliveries ended and what users opened: for a bus, a warehouse, a CRM.
 public protocol ObservePlugin: Plugin {
     /// Most observations per call; 0 if the host chooses.
     static var maxObservations: Int { get }
@@ -28,8 +28,8 @@ public struct Observation: Sendable, Hashable {
 extension Host {
     /// Answers the batch whose last observation has this sequence.
     ///
-    /// Without an error the observations are safe at the other side. With `again`, `unreachable`, `timeout` or `lost`
-    /// they come again, not before `retryAfterMs`; with another error after long waits. Thread: any.
+    /// Without an error, the receiver has stored the observations. With `again`, `unreachable`, `timeout` or `lost`
+    /// they come again, not before `retryAfterMs`; with another error, after long waits. Thread: any.
     public func observed(_ sequence: UInt64, error: PluginError? = nil, retryAfterMs: UInt64 = 0) {
         var words = sbx_error.fresh
         let status = error?.report(to: &words) ?? SBX_OK

@@ -54,9 +54,9 @@ extension Host {
         }
     }
 
-    /// Up to 256 keys that begin with `prefix` and come behind `after`, in the order of their bytes.
+    /// Up to 256 keys that begin with `prefix` and follow `after`, in byte order.
     ///
-    /// For the next page, `after` is the last key of this one; fewer than `most`: there are no more.
+    /// For the next page, `after` is the last key of this one; a page with fewer than `most` keys is the last.
     public func keys(
         prefix: String = "", after: String = "", most: UInt32 = 256,
         then done: @escaping Later<[String]>

@@ -51,7 +51,7 @@ public struct Staleness: OptionSet, Sendable, Hashable {
     /// From its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// From a row; a number that says nothing marks nothing, since in case of doubt a push is sent.
+    /// From a row; an invalid number marks nothing, since in case of doubt a push is sent.
     public init(stored number: Int64) { rawValue = (0...3).contains(number) ? UInt8(number) : 0 }
 
     /// A newer one is shown in its place: it is not sent.

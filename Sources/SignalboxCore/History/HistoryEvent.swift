@@ -1,4 +1,4 @@
-/// What became of an event when it arrived.
+/// What happened to an event on arrival.
 public struct HistoryEvent: Sendable, Hashable {
     /// The gateway's id of it.
     public var id: UInt64

@@ -1,6 +1,6 @@
-/// What history has about one user, and how to take it out.
+/// What history contains about one user, and how to remove it.
 ///
-/// The name is in events, and steps have the ids of their deliveries alone. So all rows about the user are read first
+/// Events hold the user's name, steps only the ids of their deliveries. So all rows about the user are read first
 /// (`learn`), and then changed (`without`).
 public struct HistoryPerson: Sendable {
     private let user: UserKey

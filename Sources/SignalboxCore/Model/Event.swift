@@ -113,7 +113,7 @@ public struct DeviceChange: Sendable {
         self.reason = reason
     }
 
-    /// Whether a device with the token of this change may be meant.
+    /// Whether the change may apply to a device with its token on this platform.
     public func covers(platform: String) -> Bool {
         platforms.isEmpty
             ? device.platform.isEmpty || device.platform == platform : platforms.contains(platform)

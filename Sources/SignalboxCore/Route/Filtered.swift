@@ -22,6 +22,6 @@ public struct Filtered: Sendable {
     /// The recipients that get nothing.
     public var drops: [FanOut.Skip] = []
 
-    /// Nobody.
+    /// Passes nobody on.
     public init() {}
 }

@@ -25,7 +25,7 @@ public struct PlatformSenders: Sendable {
     /// The platforms that an instance sends to.
     public func platforms(of sender: String) -> Set<String> { platforms[sender] ?? [] }
 
-    /// The platform and all others that a sender of its serves: a token names the same phone on each of them.
+    /// The platform and all others that one of its senders serves: a token names the same phone on each of them.
     public func platforms(with platform: String) -> Set<String> {
         senders(of: platform).reduce(into: [platform]) { $0.formUnion(platforms(of: $1)) }
     }

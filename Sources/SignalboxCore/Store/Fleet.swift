@@ -55,10 +55,10 @@ public struct Fleet: Sendable, Equatable {
     public var nowUnixMs: UInt64
     /// In order of their names; empty if the store serves one gateway and does not know its name.
     public var members: [Member] = []
-    /// In order of their lanes. Of more than `lanesMax` only those that have something are listed; if these are too many as
-    /// well, the longest, and the rest of each sender together as the app `other`.
+    /// In order of their lanes. Above `lanesMax`, only non-empty lanes are listed; if these are still too many, the
+    /// longest, and the rest of each sender combined as the app `other`.
     public var backlogs: [Backlog] = []
-    /// Names of apps come from events, so there may be as many lanes as somebody invents.
+    /// Names of apps come from events, so a source may invent any number of lanes.
     public static let lanesMax = 1_000
 
     /// An empty fleet.

@@ -22,7 +22,7 @@ public enum KeyValueEdit: Sendable, Hashable {
             guard let stored else {
                 return Effect(value: Array(String(amount).utf8), forMs: .some(forMs))
             }
-            // Digits and a sign alone; anything else is somebody's text.
+            // Only digits and a sign; any other text is not a counter.
             guard let count = Int64(String(decoding: stored, as: UTF8.self)) else { return nil }
             let (sum, isTooLarge) = count.addingReportingOverflow(amount)
             return isTooLarge ? nil : Effect(value: Array(String(sum).utf8), forMs: nil)

@@ -1,4 +1,4 @@
-/// That a push of an event went to somebody, who may report once that it was opened.
+/// Allows the recipient of an event's push to report once that it was opened.
 public struct OpenClaim: Sendable, Hashable {
     /// Whose it is.
     public enum Owner: Sendable, Hashable {

@@ -105,11 +105,11 @@ public struct HTTPServerOptions: Sendable {
     public var bodiesBytesMax = 128 << 20
     /// Most connections; one more closes the connection that was idle longest.
     public var connectionsMax = 10_000
-    /// Most requests per second of one client address, on average; 0: any number. Asked for each request.
+    /// Most requests per second of one client address, on average; 0 for no limit. Read for each request.
     public var clientRate: @Sendable () -> Int = { 0 }
     /// A limit was reached. Called on the server's thread.
     public var onLimit: @Sendable (ListenerLimit) -> Void = { _ in }
-    /// There are so many connections now. Called on the server's thread.
+    /// Gets the current number of connections. Called on the server's thread.
     public var onConnections: @Sendable (Int) -> Void = { _ in }
     /// A connection without a request is closed after this time.
     public var idleSeconds = 60

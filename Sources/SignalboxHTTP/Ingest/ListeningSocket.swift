@@ -46,7 +46,7 @@ public struct ListeningSocket: Sendable {
         return String(cString: strerror(errno))
     }
 
-    /// nil: it has no IP address.
+    /// nil if it has no IP address.
     private static func address(of descriptor: Int32) -> (host: String, port: Int)? {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -30,7 +30,7 @@ struct RequestHead {
         for (name, value) in head.headers {
             let name = Self.isLower(name) ? name : name.lowercased()
             note(name, value)
-            // RFC 9112, 3.2.2: an absolute target says it, whatever the field says.
+            // RFC 9112, 3.2.2: the host of an absolute target overrides the field.
             request.headers.append(Attribute(name, name == "host" ? authority ?? value : value))
         }
         check(head)

@@ -5,7 +5,7 @@ struct UnixSocketFile: Sendable {
     /// Why no socket can be bound there.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
-        /// Whether it may pass by itself: somebody listens there, who may be ending.
+        /// Whether it may resolve itself: the process that listens there may be ending.
         var isTemporary = false
     }
 
@@ -14,8 +14,8 @@ struct UnixSocketFile: Sendable {
     let descriptor: Int32
     private let identity: (device: UInt64, inode: UInt64)
 
-    /// Binds a socket, in place of what a gateway that was killed has left; throws if somebody listens there, or
-    /// it is no socket.
+    /// Binds a socket, replacing what a killed gateway left behind; throws if another process listens there, or the
+    /// file is not a socket.
     init(_ path: String) throws(Refusal) {
         self.path = path
         if let words = Self.refusal(path, mayBeInUse: true) { throw Refusal(description: words) }
@@ -28,8 +28,8 @@ struct UnixSocketFile: Sendable {
         (descriptor, identity) = bound
     }
 
-    /// Only the gateway's user and group may connect. The mode of the socket goes over to its file, less the umask, so
-    /// that there is no moment with a wider one. nil: `errno` says why.
+    /// Only the gateway's user and group may connect. The file inherits the mode of the socket, less the umask, so
+    /// that its mode is never wider, not even briefly. If nil, see `errno`.
     private static func bind(
         _ path: String
     ) -> (descriptor: Int32, identity: (device: UInt64, inode: UInt64))? {

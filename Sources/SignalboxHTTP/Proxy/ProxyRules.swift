@@ -1,6 +1,6 @@
 /// Which proxy a connection goes through: the one place that decides, for pushes and REST calls alike.
 ///
-/// A value without sockets. It never chooses a proxy for this machine itself: what is sent there is not for others.
+/// A value without sockets. Connections to this machine itself never use a proxy: their data must not leave it.
 public struct ProxyRules: Sendable, Hashable {
     /// No proxy for anything.
     public static let direct = ProxyRules()
@@ -80,7 +80,7 @@ public struct ProxyRules: Sendable, Hashable {
 }
 
 extension ProxyRules: CustomStringConvertible {
-    /// For people, without a password; empty: there is no proxy.
+    /// For people, without a password; empty if there is no proxy.
     public var description: String {
         guard let proxy = secure ?? plain else { return "" }
         let also = plain.map { $0 == proxy ? "" : ", for http://: \($0)" } ?? ""

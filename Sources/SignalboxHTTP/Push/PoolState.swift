@@ -10,7 +10,7 @@ struct PoolState {
         case wake(atNs: UInt64)
         /// The connection answers no requests, and gets no more.
         case stalled(UInt64)
-        /// The connection answers 503 alone: another one may reach a server that works.
+        /// The connection answers only 503: another one may reach a server that works.
         case leave(UInt64)
     }
 
@@ -65,7 +65,7 @@ struct PoolState {
         self.timeoutNs = timeoutNs
     }
 
-    /// The endpoint has changed. `isElsewhere`: what failed says nothing of the new one.
+    /// The endpoint has changed. `isElsewhere`: earlier failures say nothing about the new one.
     mutating func adopt(
         connectionsMax: Int, streamsMax: Int, isOneStreamFirst: Bool, timeoutNs: UInt64,
         isElsewhere: Bool

@@ -64,7 +64,7 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
         case invalid
         /// No connection was made, so nothing was sent.
         case unreachable
-        /// The host has private addresses alone, which this call refuses; nothing was sent.
+        /// The host has only private addresses, which this call refuses; nothing was sent.
         case privateAddress
         /// The time limit was reached; its fate is unknown.
         case timeout
@@ -72,7 +72,7 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
         case lost
         /// The answer is over `RESTCall.answerBytesMax`.
         case tooLarge
-        /// Too many calls of its owner, or of its owner to this host, are under way; nothing was sent.
+        /// Too many calls of its owner, or of its owner to this host, are open; nothing was sent.
         case full
         /// The client is being shut down.
         case stopping

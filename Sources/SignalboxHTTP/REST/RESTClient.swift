@@ -131,7 +131,7 @@ public final class RESTClient: Sendable {
         }
     }
 
-    /// The places that a call takes, its owner's and those for its host. Decides about its proxy.
+    /// The limits that a call counts against: its owner's, and its owner's for this host. Also chooses its proxy.
     private func place(_ call: inout RESTCall) throws(RESTFault) -> (Place, Place) {
         guard let origin = RESTOrigin(call.url) else {
             throw RESTFault(kind: .invalid, message: "the URL is malformed")
@@ -140,7 +140,7 @@ public final class RESTClient: Sendable {
             call.proxy = (call.proxies ?? proxies).proxy(
                 host: origin.host, port: origin.port, isSecure: origin.isSecure)
         }
-        // The proxy looks the name up, so only what the URL itself says can be judged.
+        // The proxy resolves the name, so only an address in the URL itself can be checked.
         if call.proxy != nil, call.refusesPrivateAddresses || isPublicOnly, origin.isPrivate {
             throw RESTFault.privateAddress
         }

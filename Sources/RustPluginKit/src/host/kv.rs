@@ -38,12 +38,12 @@ impl Pending for Searched {
     }
 }
 
-/// What became of [`Host::replace_value`].
+/// The result of [`Host::replace_value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced<'a> {
     /// The value was stored, or removed.
     Done,
-    /// Nothing was changed, because this is stored; `None`: nothing.
+    /// Nothing was changed, because the key has this value; `None` if it is missing.
     Other(Option<&'a [u8]>),
 }
 
@@ -114,8 +114,8 @@ impl Host {
         });
     }
 
-    /// Lists up to `most` (256) keys that begin with `prefix` and come behind `after`, in the order of their bytes. For
-    /// the next page, `after` is the last key of this one; fewer than `most`: there are no more.
+    /// Lists up to `most` (256) keys that begin with `prefix` and follow `after`, in byte order. For the next page,
+    /// `after` is the last key of this one; a page with fewer than `most` keys is the last.
     pub fn keys<F>(&self, prefix: &str, after: &str, most: u32, done: F)
     where
         F: for<'a> FnOnce(Result<Vec<&'a str>>) + Send + 'static,
@@ -126,8 +126,8 @@ impl Host {
         });
     }
 
-    /// Compare and set: stores `value`, or removes the key if it is `None`, provided that `expected` is stored; `None`: that
-    /// nothing is. It is one step, also among several gateways with one database.
+    /// Compare and set: if the stored value is `expected` (`None` if the key is missing), stores `value`, or removes
+    /// the key if `value` is `None`. Atomic, also among several gateways with one database.
     pub fn replace_value<F>(
         &self,
         key: &str,

@@ -57,7 +57,7 @@ impl<'a> Delivery<'a> {
         self.raw.attempt
     }
 
-    /// This device's badge; `None`: that of the notification.
+    /// This device's badge; `None` for that of the notification.
     pub fn badge(&self) -> Option<i32> {
         (self.raw.flags & SBX_D_BADGE != 0).then_some(self.raw.badge)
     }
@@ -104,7 +104,7 @@ pub struct OwnedDelivery {
     pub id: u64,
     /// Counts from 1.
     pub attempt: u32,
-    /// This device's badge; `None`: that of the notification.
+    /// This device's badge; `None` for that of the notification.
     pub badge: Option<i32>,
     /// Worthless after this time, in Unix milliseconds; 0: no deadline.
     pub deadline_unix_ms: u64,

@@ -26,7 +26,7 @@ pub struct HttpRequest<'a> {
     pub unindexed_headers: u64,
 }
 
-/// What a request may have beside; see [`HttpSink::request_with`].
+/// Optional parts of a request; see [`HttpSink::request_with`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestExtras<'a> {
     /// Where it goes in place of the endpoint's origin, which has `is_rest`; empty: there.
@@ -199,7 +199,7 @@ impl<'a> Response<'a> {
         crate::encoding::retry_after_ms(self.header("retry-after")?, now)
     }
 
-    /// The outcome by HTTP's own rules, for providers that say no more: 2xx delivered; 429 and 503
+    /// The outcome by HTTP's own rules, for providers without others: 2xx delivered; 429 and 503
     /// throttled for as long as the answer says; 408 and other 5xx retried; 401 and 403 a
     /// configuration error; everything else rejected.
     pub fn plain_outcome(&self) -> Outcome<'static> {

@@ -8,7 +8,7 @@ use crate::panics::guard;
 use crate::plugin::Plugin;
 use crate::sys::{self, *};
 
-/// Is told how deliveries ended and what users opened: for a bus, a warehouse, a CRM.
+/// Learns how deliveries ended and what users opened: for a bus, a warehouse, a CRM.
 pub trait Observe: Plugin {
     /// Limit of observations per call; 0: the host decides.
     const MAX_BATCH: u32 = 0;

@@ -25,7 +25,7 @@ public protocol StoreContents: AnyObject {
     func close()
 }
 
-/// What a store is to a copy.
+/// The role of a store in a copy.
 public enum CopyRole: Sendable {
     /// It is read. It must exist.
     case source
@@ -37,7 +37,7 @@ public enum CopyRole: Sendable {
 public struct StorePage: Sendable {
     /// In order.
     public var records: [StoredRecord] = []
-    /// The place of the last record, in words of the engine; the next page begins after it.
+    /// The position of the last record, in a format of the engine; the next page begins after it.
     public var end: String
     /// Whether these are the last of their kind.
     public var isLast = true

@@ -1,7 +1,7 @@
 /// Copies all that one store keeps to another.
 ///
-/// The target remembers how far the copy has come in the transaction of each page. So whatever ends a copy, the next
-/// one continues exactly there.
+/// The target stores the progress in the transaction of each page, so that after any interruption the next copy
+/// continues exactly there.
 public struct StoreCopy {
     private let source: any StoreContents
     private let target: any StoreContents
@@ -16,7 +16,7 @@ public struct StoreCopy {
         public var wasFinished = false
     }
 
-    /// How far a copy has come.
+    /// The progress of a copy.
     public struct Progress: Sendable {
         /// What is copied now.
         public var kind: StoredKind
@@ -40,7 +40,7 @@ public struct StoreCopy {
         if let result = try finished() { return result }
         var mark = try begin()
         let totals = try source.counts()
-        // Of a copy that continues, some are there.
+        // A resumed copy already has some of them.
         var done = try target.counts()[mark.kind] ?? 0
         while true {
             let page = try source.page(mark.kind, after: mark.after)
@@ -117,7 +117,7 @@ public struct StoreCopy {
         return found
     }
 
-    /// Which counts are not those of the source, in words.
+    /// Describes which counts differ from the source.
     private func differences(_ found: [StoredKind: Int], damaged: Int) throws -> String {
         var wanted = try source.counts()
         wanted[.waiting, default: 0] -= damaged
