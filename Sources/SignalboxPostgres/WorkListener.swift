@@ -1,10 +1,10 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// Hears of the work that other gateways give, on a connection and a thread of its own.
+/// Listens for work from other gateways, on a connection and a thread of its own.
 ///
-/// A notice can be lost, with its connection or because the database has none: then this looks for lanes with work
-/// itself. The gateway looks every ten seconds in any case.
+/// A notification can be lost, with its connection or because the database sends none: then this looks for lanes with
+/// work itself. The gateway looks every ten seconds in any case.
 final class WorkListener: Sendable {
     private struct State {
         var isClosing = false

@@ -47,8 +47,8 @@ public enum Confiner {
         }
     }
 
-    /// Confines this process, in which a plugin is examined, like that of an isolated plugin, and forbids it to start
-    /// processes. Call it while there is one thread.
+    /// Confines this process, in which a plugin is examined, like that of an isolated plugin, and forbids it from
+    /// starting processes. Call it while there is one thread.
     ///
     /// `isWatched`: a memory checker runs, whose own tables would count against the memory limit. `onProcess` is
     /// called on a separate thread at the first attempt to start a process, unless a checker runs or the kernel

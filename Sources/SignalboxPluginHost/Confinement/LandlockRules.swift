@@ -16,12 +16,12 @@ enum LandlockRules {
 
     private static let read: UInt64 = LL_READ_FILE | LL_READ_DIR
 
-    /// Only forbids to look into processes other than its own children, and to send them signals.
+    /// Only forbids access to processes other than its own children, and signals to them.
     ///
     /// Under any Landlock rules, a process may not trace processes outside them or read their /proc/PID.
     static func enterProcess() -> Int32 {
         let version = landlock_version()
-        // The first version forbids to move files between folders, whatever the rules are.
+        // The first version forbids moving files between folders, whatever the rules are.
         guard version >= 2 else { return ENOSYS }
         let rights: UInt64 = LL_MAKE_BLOCK | LL_REFER
         let set = landlock_begin(rights, 0, landlock_signals(version))
@@ -30,7 +30,7 @@ enum LandlockRules {
         return status == 0 ? landlock_enter(set) : status
     }
 
-    /// Allows to read what a translator needs, and to write nothing.
+    /// Allows reading what a translator needs, and writing nothing.
     static func enterSandbox(_ plan: ConfinementPlan) -> Int32 {
         let version = landlock_version()
         guard version >= 1 else { return ENOSYS }

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import SignalboxThreads
 
-/// Names the plugin in whose call a thread has crashed: a plugin in the gateway's process takes the gateway with it, and
-/// the log ends with whatever was logged last.
+/// Names the plugin in whose call a thread has crashed: such a crash ends the gateway, too, and nothing else in the
+/// log tells the cause.
 package enum CrashReport {
     /// The name of the instance that each thread is in a call of, or the file of a library that is being loaded.
     private static let key: pthread_key_t = {
@@ -13,7 +13,7 @@ package enum CrashReport {
     /// What handled each signal before: Swift's backtrace, if it is on, or nothing.
     nonisolated(unsafe) private static var before: UnsafeMutablePointer<sigaction>?
 
-    /// A call begins on this thread; returns whose call it is in.
+    /// A call begins on this thread; returns the owner of the outer call.
     static func enter(_ owner: UnsafePointer<CChar>?) -> UnsafeMutableRawPointer? {
         guard let owner else { return nil }
         let outer = pthread_getspecific(key)
@@ -65,7 +65,7 @@ package enum CrashReport {
         _exit(70)
     }
 
-    /// Only what a handler of signals may do: no memory is allocated, and nothing is locked.
+    /// Async-signal-safe: it allocates no memory and takes no lock.
     private static func handle(_ signal: CInt) {
         if let owner = pthread_getspecific(key) {
             tell("signalbox: it crashed ", owner)

@@ -49,7 +49,7 @@ struct CredentialState: Sendable {
         refreshAtMs = nowMs
     }
 
-    /// Makes a refresh due now if the last one failed: what was refused may be mended.
+    /// Makes a refresh due now if the last one failed: the cause may have been fixed.
     mutating func retry(nowMs: UInt64) {
         guard failures > 0 else { return }
         refreshAtMs = nowMs

@@ -35,8 +35,8 @@ final class FlightTable: Sendable {
         var taken: [Batch] = []
         /// Past the limit.
         var overdue: [UInt64: Batch] = [:]
-        /// Batches with such deliveries that were offered again since: the plugin may read their memory until it
-        /// is stopped, for nobody knows whether it still will.
+        /// Batches with such deliveries that were offered again since: their memory stays until the plugin is stopped,
+        /// because it may still read it.
         var forgotten: [ObjectIdentifier: Batch] = [:]
         var isWatching = false
         var onRoom: @Sendable () -> Void = {}

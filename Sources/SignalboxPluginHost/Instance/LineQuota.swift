@@ -44,7 +44,7 @@ final class LogQuota: Sendable {
 
     private let quota = Mutex(LineQuota(linesMax: linesMax))
 
-    /// Whether a line may be logged now; `tell` gets what the log must say of those that may not.
+    /// Whether a line may be logged now; `tell` gets a message about dropped lines.
     func admits(
         nowMs: UInt64 = SystemClock.monotonicNs / 1_000_000, tell: (String) -> Void
     ) -> Bool {

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import SignalboxThreads
 
-/// Runs a program and reads its output until it ends or its time is up; what it has started ends with it.
+/// Runs a program and reads its output until it ends or times out; its child processes end with it.
 package struct ChildProcess {
     /// How it ended, and what it wrote.
     package struct Output: Sendable {
@@ -33,7 +33,7 @@ package struct ChildProcess {
     /// Variables in addition to those of this process; these take precedence.
     package var environment: [String: String] = [:]
 
-    /// Gets what a plugin's process gets, and nothing else: of the variables, and of the descriptors from 4 on.
+    /// Whether it gets only the variables of a plugin's process, and no descriptor from 4 on.
     package var isScrubbed = false
 
     /// Prepares a call; `arguments[0]` is the program's path.

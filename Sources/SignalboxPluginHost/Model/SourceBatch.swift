@@ -6,11 +6,11 @@ public struct SourceBatch: Sendable {
     public var events: [Event]
     /// When they came.
     public var receivedUnixMs: UInt64
-    /// Tells the source what became of them; to be called once.
+    /// Tells the source the verdict on its events; call it once.
     public var done: @Sendable (SourceVerdict) -> Void
 }
 
-/// What became of a batch.
+/// The verdict on a batch.
 public enum SourceVerdict: Sendable, Hashable {
     /// Its events are on disk; so many of them were dropped as duplicates.
     case stored(count: Int, repeated: Int)

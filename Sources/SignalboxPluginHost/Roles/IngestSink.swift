@@ -122,7 +122,7 @@ package final class IngestSink: @unchecked Sendable {
             case .success(let change): new.append(change)
             }
         }
-        // One unusable device says nothing of the others; of all, it is the caller's fault.
+        // Skip single unusable devices; if all are unusable, the caller is at fault.
         guard !new.isEmpty else { return SBX_E_INVALID }
         return state.withLock { state in
             guard !state.isDone else { return SBX_E_INVALID }

@@ -41,7 +41,7 @@ extension PluginInstance {
         library.descriptor.configSchema.flatMap { try? ConfigSchema.parse($0) }
     }
 
-    /// Keeps the secrets, and says so once for what the files hold now.
+    /// Keeps the current secrets, and logs it once per change of the files.
     private func refuse(_ news: [String: [UInt8]], _ why: String) {
         context.secrets.refuse(news)
         log(

@@ -70,7 +70,7 @@ public final class SourceRole: @unchecked Sendable {
                 defer { decided = [] }
                 return decided
             }
-            // Before the plugin hears of them: it may emit the next ones at once.
+            // Before the plugin gets them: it may emit the next batches at once.
             for _ in results { instance.context.source.isSettled() }
             // Each of them holds a place in the gate of calls.
             instance.settled { [table] raw in
@@ -86,7 +86,7 @@ public final class SourceRole: @unchecked Sendable {
 }
 
 extension sbx_batch_result {
-    /// What a plugin is told of a batch.
+    /// The verdict on a batch, as the plugin gets it.
     package init(token: UInt64, _ verdict: SourceVerdict) {
         self.init()
         struct_size = UInt32(MemoryLayout<sbx_batch_result>.size)

@@ -63,9 +63,9 @@ final class Group {
     var replies: [() -> Void] = []
     /// History that it writes.
     private(set) var history: [HistoryRow] = []
-    /// Events that wanted their answers by then have them, whatever becomes of the transaction.
+    /// Events with a deadline up to then were already answered, whether or not the transaction commits.
     private(set) var lateNs: UInt64 = 0
-    /// Some had them since the transaction began.
+    /// Whether some were answered since the transaction began.
     private(set) var hasLate = false
     private var questions: [(place: Int, read: (Rows) -> Void)] = []
 

@@ -63,7 +63,8 @@ struct Holdings {
         if held.block.left <= 0 { blocks[held.block.id] = nil }
     }
 
-    /// What the database says of blocks: the marks of those that are held. The others are another's, or gone.
+    /// Takes the database's view of blocks: the marks of those that are held. The others belong to another gateway, or
+    /// are gone.
     mutating func refresh(_ asked: [HeldBlock], _ marks: [Int64: Marks]) {
         let all = Set(asked.map(ObjectIdentifier.init))
         let lost = places.filter { _, held in

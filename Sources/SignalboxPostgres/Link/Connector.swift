@@ -1,6 +1,6 @@
 internal import SignalboxThreads
 
-/// Makes connections on threads of their own, so that nobody waits longer than they want to.
+/// Opens connections on separate threads, so that callers can stop waiting at their deadlines.
 ///
 /// libpq blocks while a resolver is slow, and for seconds per host that does not answer. `PQconnectPoll` is no help: it
 /// asks the resolver in the same way, and leaves the time limit of each host to its caller.

@@ -1,13 +1,13 @@
 internal import SignalboxThreads
 
-/// A start or a command waits for the locks of others: it says so, and gives up after a while.
+/// A start or a command that waits for locks: it reports the wait, and gives up after a while.
 final class LockWait {
     /// How long a start waits. Its supervisor starts it again.
     static let startMs: UInt64 = 20_000
     /// How long a command waits that only looks.
     static let lookMs: UInt64 = 2_000
 
-    /// How long the server waits for one lock, before this looks who has it.
+    /// How long the server waits for a lock before this looks up its holder.
     let stepMs: UInt64
     private let maxMs: UInt64
     private let tell: (String) -> Void

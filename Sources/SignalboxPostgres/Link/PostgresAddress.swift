@@ -46,7 +46,7 @@ public struct PostgresAddress: Sendable {
         var out = [(name: "dbname", value: text)]
         let wanted = [
             ("fallback_application_name", "signalbox"),
-            // A peer that is gone without a word is noticed in seconds.
+            // Detects a silently vanished peer within seconds.
             ("tcp_user_timeout", "10000"),
             ("keepalives_idle", "10"), ("keepalives_interval", "3"), ("keepalives_count", "3"),
         ]

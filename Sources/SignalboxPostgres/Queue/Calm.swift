@@ -1,7 +1,7 @@
-/// After an outage of the database, leases that ended meanwhile are left to their owners for a while.
+/// After an outage of the database, leases that expired meanwhile are left to their owners for a while.
 ///
-/// Their owners could not extend them, and could not write what became of their pushes. They do that first when the
-/// database is back. Whoever leased such deliveries at once would send them again. All times are the database's.
+/// Their owners could neither extend them nor store the outcomes of their pushes, and do so first when the database
+/// is back. Another gateway that leased such deliveries at once would send them twice. All times are the database's.
 struct Calm {
     /// Longer than the longest pause between two attempts to connect.
     static let ms: Int64 = 5_000

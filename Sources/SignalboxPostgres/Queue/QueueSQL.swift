@@ -336,7 +336,7 @@ enum QueueSQL {
         "names",
         "SELECT life, name FROM signalbox.gateway WHERE life = ANY ($1::bigint[])")
 
-    /// Tells of rows that were released.
+    /// Notifies other gateways of released rows.
     static let notifyReleased = Statement(
         "notify_released",
         """

@@ -23,15 +23,15 @@ extension QueueWriter {
             for job in others { job.refuse(failure) }
             return nil
         case .database(let fault) where fault.isAway:
-            // To learn what became of a commit may have taken the whole outage.
+            // Asking for a commit's outcome may have taken the whole outage.
             calm.lost(sinceUnixMs)
             if group.awaitedUntilNs != nil { note(fault.isSlow ? .slow : .away, failure, group) }
             session.tally.refused(group.open.count)
             group.refuse(failure)
-            // It may be connected again to learn what became of a commit.
+            // It may be connected again, to ask for a commit's outcome.
             return session.isConnected ? nil : failure
         case .database(let fault) where group.jobs.count > 1 && !fault.isSlow:
-            // One of them is to blame, and the others need not suffer.
+            // One job is at fault, and the others must not fail with it.
             for job in group.open {
                 if let failure = attempt(Group([job]), session) { return failure }
             }

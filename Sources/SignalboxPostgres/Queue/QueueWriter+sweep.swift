@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// What the writer does now and then, in a transaction of others or in one of its own.
 extension QueueWriter {
-    /// Now and then: tells that this gateway lives, and asks who has the blocks whose leases are over.
+    /// Periodically sends this gateway's heartbeat, and asks who holds the blocks whose leases have expired.
     ///
-    /// As long as nobody has taken such a block over, the outcomes of its deliveries still count: after an outage of
+    /// Until another gateway takes such a block over, the outcomes of its deliveries still count: after an outage of
     /// the database they come late.
     func sweep(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
         let now = SystemClock.monotonicNs
@@ -29,7 +29,7 @@ extension QueueWriter {
         tellTakeovers(group, transaction, nowUnixMs: nowUnixMs)
     }
 
-    /// Tells that this gateway lives, and hears of the others.
+    /// Sends this gateway's heartbeat, and reads those of the others.
     private func beat(
         _ group: Group, _ transaction: Transaction, _ life: Parameters, nowUnixMs: Int64
     ) {

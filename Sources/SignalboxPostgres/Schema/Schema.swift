@@ -70,8 +70,8 @@ enum Schema {
           app text NOT NULL, kind bigint NOT NULL, UNIQUE (sender, app, kind))
         """
 
-    /// `due`: since when it can be leased; of what is held, when its lease ends. `owner`: the life that holds it, or held
-    /// it last; 0: none. `n`: how many of its deliveries are neither settled nor elsewhere (m0 to m3).
+    /// `due`: since when it can be leased; if it is held, when its lease ends. `owner`: the life that holds it, or held
+    /// it last; 0 if never held. `n`: how many of its deliveries are neither settled nor moved (m0 to m3).
     private static let block =
         parted(
             "block",

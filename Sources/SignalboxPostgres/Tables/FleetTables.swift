@@ -13,7 +13,7 @@ enum FleetTables {
     static let configure = Statement(
         "configure", "UPDATE signalbox.gateway SET config = $2::text WHERE life = $1::bigint")
 
-    /// Per lane and life; 0: nobody holds it. What was given back has no time from which it is due (0).
+    /// Per lane and life; life 0 if no gateway holds it. Released deliveries have due time 0.
     private static let backlogs = Statement(
         "fleet_backlogs",
         """

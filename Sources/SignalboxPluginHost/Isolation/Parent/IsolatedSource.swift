@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The source role of an isolated instance.
 ///
-/// When its process ends, what it has emitted is still decided and nobody is told: the source emits again what it was
-/// not told of. The next process is resumed as the last one was.
+/// If its process ends, emitted batches are still decided, but the verdicts are dropped: the source emits them again.
+/// The next process is resumed as the last one was.
 final class IsolatedSource: Sourcing {
     private struct Opening {
         var batchesMax: Int

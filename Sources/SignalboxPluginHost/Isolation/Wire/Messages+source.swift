@@ -25,7 +25,7 @@ struct BatchMessage: WireValue {
     }
 }
 
-/// What became of a batch.
+/// The verdict on a batch.
 struct SettledMessage: WireValue {
     var number: UInt64
     var verdict: SourceVerdict
@@ -72,7 +72,7 @@ extension Observation: WireValue {
     }
 }
 
-/// What an observer says of a batch.
+/// An observer's answer to a batch.
 extension ObserveVerdict: WireValue {
     func write(to writer: WireWriter) {
         switch self {
