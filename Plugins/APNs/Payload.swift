@@ -57,7 +57,7 @@ struct Payload: Sendable {
         return "background"
     }
 
-    /// What the device ignores without a word.
+    /// Throws for content that the device would silently ignore.
     private static func check(
         _ payload: [UInt8], _ name: String, _ type: PushType, isBroadcast: Bool, _ host: Host
     ) throws(RenderFault) {

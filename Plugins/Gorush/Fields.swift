@@ -87,7 +87,7 @@ enum Fields {
     /// Who receives it, and credentials: not part of the event.
     static let kept: Set = ["tokens", "to", "api_key", "app_id", "app_secret"]
 
-    /// Throws for the first field of a wrong type; null is as good as missing.
+    /// Throws for the first field of a wrong type; null counts as missing.
     static func check(_ push: JSON) throws(Reject) {
         for (name, value) in push.members {
             guard let kind = carried[name], value.kind != .null, !kind.fits(value) else {

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// A homeserver cannot be called: it hears of a dead pushkey in the answer to its next request.
+/// A homeserver cannot be called: the answer to its next request reports dead pushkeys.
 extension Matrix: RegisterPlugin {
     static var maxChanges: Int { 100 }
     static var changeKinds: Set<ChangeKind> { [.invalid] }

@@ -135,7 +135,7 @@ extension Sendbird: RegisterPlugin {
         }
     }
 
-    /// The plugin is not told of reports that are given up. Ids only grow, so the lowest are theirs.
+    /// The plugin does not learn of abandoned reports. Ids only grow, so these have the lowest ones.
     private func remember(_ id: UInt64, _ step: Step) {
         underWay.withLock { steps in
             steps[id] = step

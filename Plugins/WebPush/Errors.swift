@@ -38,7 +38,7 @@ struct Answer {
             outcome.detail = "the push service answered \(status)"
             outcome.retryAfterMs = retryAfterMs ?? 0
             return outcome
-        // Redirects, too: the client chose this server, which could redirect to any host.
+        // Redirects, too, reject only this push: the client chose the server that answers.
         default: return Outcome(.rejected, "http_\(status / 100)xx")
         }
     }

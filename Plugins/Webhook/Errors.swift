@@ -18,7 +18,7 @@ struct Answer {
     /// Discord's seconds, which may be a fraction.
     private let retryAfterMs: UInt64?
     private let word: String
-    /// The URL is one device's, so what is said of it says nothing about others.
+    /// The URL belongs to one device, so an answer says nothing about other devices.
     private let isPersonal: Bool
 
     init(status: Int, body: Span<UInt8>, json: JSON?, isPersonal: Bool) {
@@ -72,7 +72,7 @@ struct Answer {
             var outcome = Outcome(.retry, "server_error")
             outcome.retryAfterMs = retryAfterMs ?? 0
             return outcome
-        // Where the receiver sends one device's URL says nothing of the others.
+        // A redirect of one device's URL says nothing about other devices.
         case 300...399 where isPersonal: return Outcome(.rejected, "http_3xx")
         default: return Outcome(unknownStatus: status)
         }

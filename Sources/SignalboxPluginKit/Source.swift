@@ -13,7 +13,7 @@ public protocol SourcePlugin: Plugin {
     func settled(_ results: [BatchResult])
 }
 
-/// What became of a batch.
+/// The verdict on a batch.
 public struct BatchResult: Sendable, Hashable {
     /// As given to `emit`.
     public var token: UInt64

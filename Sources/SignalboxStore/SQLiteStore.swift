@@ -70,7 +70,7 @@ public final class SQLiteStore: DeliveryQueue {
     let outcomes: SharedCount
     let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
-    /// Tells of rows that are left out.
+    /// Reports skipped rows.
     let damage: DamagedRows
     private let freeBytes: @Sendable () -> UInt64
 

@@ -34,7 +34,7 @@ final class StoreReader: Sendable {
         SystemThread.start("sbx-reader") { Self.run(queue, files, inbox) }
     }
 
-    /// Does a job soon; false: the store is closed.
+    /// Runs a job soon; false if the store is closed.
     func submit(_ job: @escaping Job) -> Bool {
         inbox.update { inbox in
             guard !inbox.isClosing else { return false }

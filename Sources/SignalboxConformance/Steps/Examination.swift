@@ -98,7 +98,7 @@ final class Examination: @unchecked Sendable {
             for rule in step.rules { findings.skip(rule, "the plugin has no role \(name)") }
             return
         }
-        // Under a tool that slows everything down the time means nothing.
+        // Timing is meaningless under a tool that slows everything down.
         findings.examine(blocks: order.isLight ? nil : step.rules.first?.blocks)
         step.run(self)
         for rule in step.rules { findings.pass(rule) }

@@ -27,7 +27,7 @@ enum LoadSteps {
             let image = try PluginImage.open(exam.order.file)
             let given = try image.ask()
             let tookMs = (SystemClock.monotonicNs - began) / 1_000_000
-            // Under a tool that slows everything down the time means nothing.
+            // Timing is meaningless under a tool that slows everything down.
             if tookMs >= 1_000, !exam.order.isLight {
                 findings.fail(.entryQuick, "they took \(tookMs) ms")
             }

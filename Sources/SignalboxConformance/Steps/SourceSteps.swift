@@ -13,7 +13,7 @@ enum SourceSteps {
             seconds: 30, role: SBX_ROLE_SOURCE, run: run)
     ]
 
-    /// How long a source may take for its first batch: without its bus it has none.
+    /// How long to wait for a source's first batch: without its bus it never sends one.
     private static let patienceMs: UInt64 = 2_000
     private static let batchesMax = 2
 

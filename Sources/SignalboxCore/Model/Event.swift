@@ -98,7 +98,7 @@ public struct DeviceChange: Sendable {
     public var subject: String
     /// A registration that leaves the token to the other users that have it, too.
     public var isShared = false
-    /// Among which platforms the token is looked for; empty: the device's own, or all if it names none.
+    /// The platforms on which the token is looked up; empty for the device's own, or all if it names none.
     public var platforms: Set<String> = []
 
     /// Makes a change.

@@ -48,7 +48,7 @@ public struct RequestBatch: Sendable {
         public var items: Range<Int32>
         /// Bit i is set if header i differs from request to request and should stay out of the peer's table.
         public var unindexedHeaders: UInt64
-        /// Where it goes in place of the endpoint's origin; empty: there.
+        /// Where it goes in place of the endpoint's origin; empty for that origin.
         public var origin: Slice
         /// What comes back in its response.
         public var context: Slice

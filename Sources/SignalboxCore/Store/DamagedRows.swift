@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells of rows that are left out since they cannot be read: of each once, and of so many at most.
+/// Reports rows that are skipped because they cannot be read: each row once, up to a limit.
 public final class DamagedRows: Sendable {
     private static let rowsMax = 1_000
     private let known = Mutex<Set<String>>([])

@@ -112,7 +112,7 @@ extension Fleet {
         return Set(live.map(\.configuration)).count
     }
 
-    /// How long what is due in a lane has been due at most, in milliseconds; 0: nothing is due.
+    /// How long the oldest due delivery of a lane has been due, in milliseconds; 0 if nothing is due.
     public func lagMs(of backlog: Backlog) -> UInt64 {
         backlog.oldestDueUnixMs.map { age($0) } ?? 0
     }

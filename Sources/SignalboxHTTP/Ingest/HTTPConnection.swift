@@ -86,7 +86,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         number = connections.add(self)
     }
 
-    /// The end of every connection, also of one that was closed before it was active: nothing tells of that one's end.
+    /// The end of every connection, also of one closed before it was active, for which no other callback comes.
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         leaveAll()

@@ -13,7 +13,7 @@ final class UnixListener: Sendable {
         var channel: any Channel
         var file: UnixSocketFile
         var isEnded = false
-        /// Another's file is in the place, and the log says so.
+        /// Whether it was logged that another process has replaced the file.
         var isTold = false
     }
 

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The file of a listening Unix socket: write permission allows to connect.
+/// The file of a listening Unix socket: everyone with write permission may connect.
 struct UnixSocketFile: Sendable {
     /// Why no socket can be bound there.
     struct Refusal: Error, CustomStringConvertible {

@@ -143,7 +143,7 @@ final class PoolCore: @unchecked Sendable {
         work()
     }
 
-    /// Why the last connect failed; empty: it did not, or one has succeeded since.
+    /// Why the last connect failed; empty if it did not, or one has succeeded since.
     private var failure: String { state.isFailing ? lastFailure : "" }
 
     var status: PushPoolStatus {
@@ -300,7 +300,7 @@ final class PoolCore: @unchecked Sendable {
             addresses[id] = channel.remoteAddress
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(connection)
-            // Writes at once, and its connection must hear of it if that fails.
+            // It writes at once, and its connection must be notified if that fails.
             try pipeline.addHandler(connection.tls, position: .before(connection))
             // A channel that closes in here does not tell its handlers.
             guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
@@ -329,7 +329,7 @@ final class PoolCore: @unchecked Sendable {
         (gates.removeValue(forKey: id) ?? gate).failed(wasConnected: false, nowNs: now)
         let address = addresses.removeValue(forKey: id)
         if outdated.remove(id) != nil {
-            // It says nothing of the endpoint and the certificates that are in use now.
+            // It says nothing about the current endpoint and certificates.
             state.gone(id)
         } else {
             state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))

@@ -10,7 +10,7 @@ public struct PushPoolStatus: Sendable {
     public var waiting: Int
     /// Requests that were sent and have no answer, including those whose late answer may still come.
     public var inFlight: Int
-    /// Why the last connect failed; empty: it did not, or one has succeeded since.
+    /// Why the last connect failed; empty if it did not, or one has succeeded since.
     public var failure: String
     /// Whether the last connect failed and none has succeeded since.
     public var isFailing: Bool { !failure.isEmpty }

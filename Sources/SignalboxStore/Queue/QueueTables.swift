@@ -25,7 +25,7 @@ struct QueueTables {
     var given: Set<LaneKey> = []
     /// Damaged deliveries found since the last call of `takeDamagedCount`.
     var damagedCount = 0
-    /// Tells of rows that are left out.
+    /// Reports skipped rows.
     let damage: DamagedRows
 
     init(_ damage: DamagedRows = DamagedRows()) { self.damage = damage }
@@ -252,7 +252,7 @@ struct QueueTables {
     /// Releases the connection.
     func close() { hot.removeAll() }
 
-    /// Tells of something once it is committed.
+    /// Sends a notice once the transaction is committed.
     mutating func note(_ notice: StoreNotice) { notices.append(notice) }
 
     /// What is to be told.

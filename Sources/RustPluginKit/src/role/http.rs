@@ -29,7 +29,7 @@ pub struct HttpRequest<'a> {
 /// Optional parts of a request; see [`HttpSink::request_with`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestExtras<'a> {
-    /// Where it goes in place of the endpoint's origin, which has `is_rest`; empty: there.
+    /// Where it goes in place of the endpoint's origin, which has `is_rest`; empty for that origin.
     pub origin: &'a str,
     /// At most 256 bytes that come back in the answer.
     pub context: &'a [u8],

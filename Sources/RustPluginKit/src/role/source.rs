@@ -24,7 +24,7 @@ pub trait Source: Plugin {
     fn settled(&self, results: &[BatchResult]);
 }
 
-/// What became of a batch.
+/// The verdict on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchResult {
     /// As given to [`Host::emit`].

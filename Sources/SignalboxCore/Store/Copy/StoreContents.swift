@@ -50,7 +50,7 @@ public struct StorePage: Sendable {
 
 /// How far a copy has come, as its target remembers it.
 public struct CopyMark: Sendable, Hashable {
-    /// The identity of the store that is copied; empty: none was begun yet.
+    /// The identity of the store that is copied; empty if no copy was begun yet.
     public var source: String
     /// The kind that is copied next.
     public var kind: StoredKind
