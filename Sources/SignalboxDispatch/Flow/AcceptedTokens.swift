@@ -1,11 +1,11 @@
-/// Tokens whose pushes a provider accepted, as far as one remembers.
+/// A bounded memory of the tokens whose pushes a provider accepted.
 ///
-/// It may take a token for an accepted one, and forgets the oldest first when it is full: four bytes per token, a MiB at
-/// most.
+/// Lossy: it may report a token that was never accepted, and the oldest are dropped when it is full. Four bytes per
+/// token, at most a MiB.
 struct AcceptedTokens: Sendable {
     /// Most slots of the table.
     private static let slotsMax = 1 << 18
-    /// A token is in one of so many slots that follow its own.
+    /// A token is in one of this many slots from its own on.
     private static let reach = 8
     /// 0: empty. The low bits choose the slot.
     private var slots: [UInt32] = []
@@ -50,7 +50,7 @@ struct AcceptedTokens: Sendable {
         }
     }
 
-    /// Where a mark is, or may be put; nil: its slots hold others.
+    /// The slot that holds a mark or is free for it; nil if other marks fill its slots.
     private func place(of mark: UInt32) -> Int? {
         for step in 0..<Self.reach {
             let place = (Int(mark) + step) & (slots.count - 1)
@@ -59,7 +59,7 @@ struct AcceptedTokens: Sendable {
         return nil
     }
 
-    /// Seeded anew in each process, so nobody registers tokens that push others out.
+    /// The hash is seeded per process, so nobody can choose tokens that evict others.
     private static func mark(_ token: String) -> UInt32 {
         let hash = UInt32(truncatingIfNeeded: token.hashValue)
         return hash == 0 ? 1 : hash

@@ -1,13 +1,13 @@
 public import SignalboxCore
 
-/// A lane's circuit breaker: keeps it from running against a provider that cannot take anything.
+/// A lane's circuit breaker: stops sending to a provider that cannot accept anything.
 ///
-/// It opens after failures in a row, or at once when an outcome speaks for the whole lane, and then
-/// lets one delivery try after each wait. A value: time and chance come from outside.
+/// It opens after failures in a row, or at once on an outcome that concerns the whole lane, and then lets one probe
+/// through after each wait. A pure value: the caller supplies time and randomness.
 public struct Breaker: Sendable, Equatable {
     /// What the lane may do.
     public enum Permission: Sendable, Equatable {
-        /// Send as it likes.
+        /// Send without restriction.
         case all
         /// Send one, and nothing more until its outcome is known.
         case probe
@@ -19,28 +19,28 @@ public struct Breaker: Sendable, Equatable {
     public enum Cause: String, Sendable {
         /// The provider is out of reach, or says that it is down.
         case down
-        /// Credentials or settings are wrong: nothing can succeed until somebody mends them.
+        /// Credentials or settings are wrong: nothing can succeed until an operator fixes them.
         case misconfigured
         /// The provider asks the whole lane to slow down.
         case throttled
 
         var waitFirstMs: UInt64 { self == .misconfigured ? 30_000 : 1_000 }
-        /// Longest wait without a hint of the provider.
+        /// Longest wait if the provider gave no hint.
         var waitMaxMs: UInt64 { self == .misconfigured ? 900_000 : 30_000 }
     }
 
     /// Failures in a row that open it.
     public static let failuresMax = 10
-    /// A delivery that tries for so long has no outcome: another one may try.
+    /// A probe without an outcome for this long is given up, so that another one can follow.
     public static let probeMsMax: UInt64 = 300_000
 
-    /// Why it is open; nil: it is closed.
+    /// Why it is open; nil while it is closed.
     public private(set) var cause: Cause?
     private var failures = 0
     private var openings = 0
     private var waitMs: UInt64 = 0
     private var untilMs: UInt64 = 0
-    /// The delivery that tries, and since when.
+    /// The current probe, and when it was sent.
     private var probing: Probe?
 
     private struct Probe: Sendable, Equatable {
@@ -51,7 +51,7 @@ public struct Breaker: Sendable, Equatable {
     /// Makes a closed one.
     public init() {}
 
-    /// It is not closed.
+    /// Whether it is open.
     public var isOpen: Bool { cause != nil }
 
     /// What may be done now.
@@ -64,15 +64,15 @@ public struct Breaker: Sendable, Equatable {
         return nowMs >= untilMs ? .probe : .none(untilMs: untilMs)
     }
 
-    /// A delivery tries.
+    /// Records the delivery that is sent as the probe.
     public mutating func probe(_ id: UInt64, nowMs: UInt64) {
         if isOpen { probing = Probe(id: id, sinceMs: nowMs) }
     }
 
-    /// The delivery that should try was not sent: another one may try at once.
+    /// The probe was not sent: the next one may follow at once.
     public mutating func probeReturned() { probing = nil }
 
-    /// If the delivery that tries is one of these, nobody waits for its outcome: another one may try at once.
+    /// If the probe is one of these, its outcome is lost: the next one may follow at once.
     mutating func probesDropped(_ ids: [UInt64]) {
         if let probing, ids.contains(probing.id) { probeReturned() }
     }
@@ -80,12 +80,12 @@ public struct Breaker: Sendable, Equatable {
     /// The reason to wait may be gone: the next delivery may try at once.
     public mutating func tryNow() { if isOpen { untilMs = 0 } }
 
-    /// The provider works: failures in a row end here.
+    /// The provider works: the count of failures in a row restarts.
     mutating func forgetFailures() { failures = 0 }
 
-    /// Takes in what one outcome says.
+    /// Updates the breaker with what one outcome says.
     ///
-    /// `random` is 0..<1 and spreads waits, so that lanes do not all try in the same moment.
+    /// `random` is 0..<1 and adds jitter, so that lanes do not all probe at the same moment.
     public mutating func take(
         _ verdict: Verdict, of id: UInt64, nowMs: UInt64, random: Double
     ) {
@@ -93,8 +93,8 @@ public struct Breaker: Sendable, Equatable {
         if isProbe { probing = nil }
         switch verdict {
         case .up:
-            // While an outage lasts any answer says that it is over. Answers to requests that left
-            // before a key was revoked or a quota was used up say nothing.
+            // During an outage any answer proves that it is over. With a revoked key or a used-up quota, answers to
+            // requests sent before that prove nothing.
             if isProbe || cause == nil || cause == .down { self = Breaker() }
         case .silent:
             if isProbe { untilMs = nowMs + waitMs }
@@ -106,7 +106,7 @@ public struct Breaker: Sendable, Equatable {
                 if failures >= Self.failuresMax { open(.down, hintMs, nowMs, random) }
             }
         case .closed(let cause, let hintMs):
-            // Outcomes of requests that left before the opening do not lengthen the wait.
+            // Outcomes of requests sent before it opened must not lengthen the wait.
             guard !isOpen || isProbe || cause != self.cause else { return }
             if cause != self.cause { openings = 0 }
             open(cause, hintMs, nowMs, random)
@@ -118,8 +118,8 @@ public struct Breaker: Sendable, Equatable {
     ) {
         let doubled = why.waitFirstMs << UInt64(min(openings, 16))
         let hint = min(hintMs, RetryPolicy.hintMsMax)
-        // A quota says when there is room again. Of an outage nobody knows the end: there a hint
-        // only allows longer waits.
+        // A quota's hint says when there is room again. The end of an outage is unknown, so its hint only raises the
+        // longest wait.
         let wait =
             why == .throttled
             ? max(min(doubled, why.waitMaxMs), hint) : min(doubled, max(why.waitMaxMs, hint))
@@ -137,13 +137,13 @@ extension Breaker {
         case up
         /// Nothing.
         case silent
-        /// The provider may be down; so many failures in a row count as an outage.
+        /// The provider may be down; `failuresMax` of these in a row count as an outage.
         case failure(weight: Int, hintMs: UInt64)
-        /// Nothing more can be taken for now.
+        /// The lane can send nothing for now.
         case closed(Cause, hintMs: UInt64)
     }
 
-    /// Reads an outcome. `isFirst`: of the delivery's first attempt.
+    /// Reads an outcome. `isFirst`: it is of the delivery's first attempt.
     public static func verdict(_ outcome: Outcome, isFirst: Bool) -> Verdict {
         switch outcome.kind {
         case .delivered, .unregistered, .rejected:
@@ -155,7 +155,7 @@ extension Breaker {
             return outcome.scope == .item
                 ? .silent : .closed(.misconfigured, hintMs: outcome.retryAfterMs)
         case .auth:
-            // The first time it may be a credential that has just expired; then there is a new one.
+            // A first refusal may mean a credential that has just expired, and the retry uses a new one.
             return outcome.scope == .item && isFirst
                 ? .silent : .closed(.misconfigured, hintMs: outcome.retryAfterMs)
         case .retry:
@@ -166,9 +166,9 @@ extension Breaker {
             case nil, .stopping, .withdrawn, .originUnreachable, .originPrivate, .originInvalid,
                 .originLost:
                 return .silent
-            // The pool has tried to connect for the whole time of a request.
+            // The pool had the whole request time-out to connect, so few of these suffice.
             case .unreachable: return .failure(weight: (failuresMax + 2) / 3, hintMs: 0)
-            // A peer that refuses one delivery again and again says nothing about the others.
+            // A peer that keeps resetting one delivery says nothing about the others.
             case .reset where !isFirst: return .silent
             case .timeout, .timeoutUnsent, .lost, .reset:
                 return .failure(weight: 1, hintMs: 0)
@@ -178,8 +178,8 @@ extension Breaker {
 }
 
 extension Outcome {
-    /// Of a retry: whether the provider, or what stands in its place and redirects, can take nothing for now. That is
-    /// not the delivery's fault.
+    /// For a retry: whether the provider, or a redirecting proxy in front of it, accepts nothing for now. That is not
+    /// the delivery's fault.
     var isProvidersFault: Bool {
         scope != .item || providerCode >= 500 || (300...399).contains(providerCode)
     }

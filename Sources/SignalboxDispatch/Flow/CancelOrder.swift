@@ -1,9 +1,9 @@
 public import SignalboxCore
 
-/// Deliveries that an operator has cancelled: those of events that were received before a time, with all that is named.
+/// An operator's order to cancel deliveries: those received before a time that match every field that is set.
 ///
-/// It is an order and not a search: each delivery is ended when its turn comes, so it costs nothing to cancel
-/// millions, and none that waits for another time is missed.
+/// Nothing is searched: a delivery is ended when its turn comes. So cancelling millions costs nothing, and none that
+/// is due later is missed.
 public struct CancelOrder: Sendable, Equatable {
     /// Only of this sender.
     public var sender: String?

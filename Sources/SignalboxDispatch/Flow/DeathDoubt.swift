@@ -1,35 +1,35 @@
 public import SignalboxCore
 
-/// Whether a provider is believed that a token is dead.
+/// Decides whether to believe a provider that a token is dead.
 ///
-/// A token that the provider merely blames (`Outcome.suspectsToken`) is dead if no push to it was accepted before: the same
-/// answer comes for content that it does not like.
+/// A token that the provider only blames (`Outcome.suspectsToken`) counts as dead if no push to it was ever accepted,
+/// since rejected content causes the same answer.
 ///
-/// One that calls every token dead, after a deployment or for settings that are wrong, would empty the registry: after so
-/// many in a row without an accepted push, tokens are kept, and their pushes are dead letters that can be replayed.
-/// Origins that requests name are providers of their own.
+/// A provider that calls every token dead, after a bad deployment or with wrong settings, would empty the registry.
+/// After `inRowMax` in a row without an accepted push, tokens are kept and their pushes become dead letters that can be
+/// replayed. Each origin that requests name counts as a provider of its own.
 public struct DeathDoubt: Sendable {
-    /// So many in a row are believed.
+    /// Dead tokens in a row that are believed.
     public static let inRowMax = 20
     /// Why a push to a token that was kept failed.
     public static let reason = "death_doubted"
-    /// Origins that are counted at a time: they come from tokens.
+    /// Most origins counted at a time: they come from tokens, so their number is not bounded otherwise.
     private static let originsMax = 1_000
     private var inRow = 0
     private var atOrigins: [String: Int] = [:]
     private var accepted = AcceptedTokens()
-    /// Since when it knows what was accepted, on the steady clock.
+    /// Since when accepted pushes are remembered, on the steady clock.
     private let sinceMs: UInt64
-    /// A token that was not accepted for so long was not accepted lately.
+    /// How far the memory must reach back to speak for devices registered before it, too.
     private static let latelyMs: UInt64 = 86_400_000
 
-    /// It knows nothing of the provider.
+    /// Nothing is known about the provider yet.
     var isEmpty: Bool { inRow == 0 && atOrigins.isEmpty && accepted.isEmpty }
 
-    /// Nothing was heard of the provider since `sinceMs` of the steady clock.
+    /// Starts empty at `sinceMs` of the steady clock.
     public init(sinceMs: UInt64 = 0) { self.sinceMs = sinceMs }
 
-    /// The outcome that counts for a delivery to `device`.
+    /// The outcome to use for a delivery to `device`.
     mutating func judged(
         _ given: Outcome, of device: Device, origin: String, _ now: LaneTime
     ) -> Outcome {
@@ -42,7 +42,7 @@ public struct DeathDoubt: Sendable {
         return doubts(outcome, origin: origin) ? Self.doubted(outcome) : outcome
     }
 
-    /// Whether surely no push to a device was accepted lately: not where it was registered before this memory began.
+    /// Whether it is certain that a device accepted no push lately. False while the memory may be too short.
     private func isUnheardOf(_ device: Device, _ now: LaneTime) -> Bool {
         let memoryMs = now.steadyMs - min(now.steadyMs, sinceMs)
         let ageMs = now.unixMs - min(now.unixMs, device.registeredUnixMs)
@@ -57,7 +57,7 @@ public struct DeathDoubt: Sendable {
         return kept
     }
 
-    /// Takes an outcome in; true: its word about the token is not believed.
+    /// Records an outcome; true if its claim that the token is dead is not believed.
     public mutating func doubts(_ outcome: Outcome, origin: String = "") -> Bool {
         switch outcome.kind {
         case .delivered:
@@ -76,7 +76,7 @@ public struct DeathDoubt: Sendable {
         return false
     }
 
-    /// What is made of an outcome that is not believed.
+    /// The outcome that replaces one that is not believed.
     public static func doubted(_ outcome: Outcome) -> Outcome {
         var doubted = outcome
         doubted.kind = .rejected

@@ -4,16 +4,16 @@ public import SignalboxCore
 public enum DeliveryDecision: Sendable, Equatable {
     /// The provider took it.
     case delivered
-    /// Again at this time, in Unix milliseconds; `isFree`: the attempt does not count.
+    /// Retry at this time, in Unix milliseconds; `isFree`: the attempt does not count.
     case retry(atUnixMs: UInt64, isFree: Bool)
-    /// Nothing was done with it: it waits as before.
+    /// It was not sent, so it waits again as before.
     case released
-    /// It is over and failed; the reason is fit for a metric label.
+    /// It failed for good; the reason is fit for a metric label.
     case failed(reason: String)
 
     /// Decides about an outcome.
     ///
-    /// Pure: time and chance come from outside.
+    /// Pure: the caller supplies time and randomness.
     public static func decide(
         _ outcome: Outcome, delivery: Delivery, policy: @autoclosure () -> RetryPolicy,
         nowUnixMs: UInt64, random: @autoclosure () -> Double
@@ -41,7 +41,7 @@ public enum DeliveryDecision: Sendable, Equatable {
             }
             let at = nowUnixMs + wait
             guard delivery.deadlineUnixMs == 0 || at < delivery.deadlineUnixMs else {
-                // An outage may end before that: the delivery stays until its time is over.
+                // The outage may end before the deadline, so the delivery stays until then.
                 guard isFree, nowUnixMs < delivery.deadlineUnixMs else {
                     return .failed(reason: "expired")
                 }
@@ -51,8 +51,8 @@ public enum DeliveryDecision: Sendable, Equatable {
         }
     }
 
-    /// How long the provider asks to wait: half of the time that is left, at most. It may be well sooner than it says, and a
-    /// push whose time is over is lost.
+    /// The wait the provider asks for, at most half of the time left until the deadline: it may recover sooner than it
+    /// says, and an expired push is lost.
     private static func hintMs(
         _ outcome: Outcome, _ delivery: Delivery, _ nowUnixMs: UInt64
     ) -> UInt64 {
@@ -61,13 +61,13 @@ public enum DeliveryDecision: Sendable, Equatable {
         return min(outcome.retryAfterMs, (deadline - nowUnixMs) / 2)
     }
 
-    /// Whether an attempt counts as none: nothing was sent, the provider says that it is down, or that
-    /// it takes nothing from this sender for now. None of that is the delivery's fault.
+    /// Whether an attempt does not count: nothing was sent, the provider says it is down, or it accepts nothing from
+    /// this sender for now. None of that is the delivery's fault.
     static func isFree(_ outcome: Outcome) -> Bool {
         switch outcome.kind {
         case .delivered, .unregistered, .rejected: false
         case .throttled, .config: outcome.scope != .item
-        // Whose credential it is, whatever it was refused for.
+        // A refused credential is never the delivery's fault.
         case .auth: true
         case .retry:
             outcome.isProvidersFault
@@ -81,7 +81,7 @@ public enum DeliveryDecision: Sendable, Equatable {
 
     /// The outcome of a request that got no answer.
     ///
-    /// `isAtMostOnce`: a fate that is unknown must not become a second push.
+    /// `isAtMostOnce`: a push that may have arrived must not be sent again.
     public static func outcome(
         of fault: TransportFault, item: UInt64, isAtMostOnce: Bool
     ) -> Outcome {

@@ -1,9 +1,9 @@
 public import SignalboxCore
 
-/// Users who were forgotten: deliveries of events that were received before are ended instead of sent.
+/// Forgotten users: deliveries of events received before the order to forget are ended, not sent.
 ///
-/// It has hashes and no names, since a name must not outlive what is forgotten. Like `CancelOrder`, it is an order and
-/// not a search.
+/// Stores hashes instead of names, since the name must be forgotten, too. As with `CancelOrder`, nothing is searched:
+/// deliveries are ended when their turn comes.
 public struct ForgottenUsers: Sendable, Equatable {
     /// A user under a hash.
     public struct Mark: Sendable, Hashable {
@@ -25,15 +25,15 @@ public struct ForgottenUsers: Sendable, Equatable {
         }
     }
 
-    /// Before which time, in Unix milliseconds, by seed and hash.
+    /// The time of each order, in Unix milliseconds, by seed and hash.
     private var times: [SeenKey: [SeenKey: UInt64]] = [:]
     /// How many there are.
     public private(set) var count = 0
 
-    /// Nobody.
+    /// Starts empty.
     public init() {}
 
-    /// The key under which further users are added; nil: there is none yet.
+    /// The hash key for further users; nil if nobody was added yet.
     public var seed: SeenKey? { times.keys.min() }
 
     /// Adds a user, or a later time for one.
@@ -43,13 +43,13 @@ public struct ForgottenUsers: Sendable, Equatable {
         }
     }
 
-    /// Forgets those whose time is before this one: nothing of theirs can wait any more.
+    /// Drops orders from before `oldest`: no delivery they cover can still be waiting.
     public mutating func removeAll(beforeUnixMs oldest: UInt64) {
         times = times.mapValues { $0.filter { $0.value >= oldest } }.filter { !$0.value.isEmpty }
         count = times.values.reduce(0) { $0 + $1.count }
     }
 
-    /// Whether a delivery is of a user who was forgotten after its event was received.
+    /// Whether a delivery's event was received before its user was forgotten.
     public func covers(_ delivery: Delivery) -> Bool {
         let device = delivery.device
         guard count > 0, !device.user.isEmpty else { return false }

@@ -1,10 +1,10 @@
 public import SignalboxCore
 
-/// How much a lane may have on its way: its breaker, and a slow start behind every opening.
+/// How much a lane may have in flight: its circuit breaker, and a slow start each time it closes.
 ///
-/// A lane that has just begun, or whose provider has just come back, does not know what the provider
-/// takes. It begins with a few requests and doubles with every round of good answers, so that a
-/// revoked key or a used-up quota costs a handful of requests and not all that waits.
+/// A lane that has just started, or whose provider has just recovered, does not know the provider's capacity. It starts
+/// with a few requests and doubles with every round of successes, so a revoked key or a used-up quota costs a handful
+/// of requests, not the whole backlog.
 public struct LaneHealth: Sendable {
     /// Deliveries in flight at the beginning.
     public static let inFlightFirst = 32
@@ -17,7 +17,7 @@ public struct LaneHealth: Sendable {
     private var ramp: Int
     /// The provider has taken a push since it last refused the credentials.
     private var isTrusted = false
-    /// What the breaker was opened for may be mended, and nothing has tried since.
+    /// The cause for which the breaker opened may be fixed, and no probe has been sent since.
     private(set) var mayBeMended = false
 
     /// `inFlightMax`: the most that is ever allowed.
@@ -29,8 +29,8 @@ public struct LaneHealth: Sendable {
     /// How many more may be sent.
     public func room(inFlight: Int) -> Int { max(0, ramp - inFlight) }
 
-    /// Its requests go to origins that they name: each has bounds of its own, and one that is slow must not use up what
-    /// the others may have.
+    /// Requests go to origins that they name. Each origin has limits of its own, so a slow one must not use up the
+    /// lane's room for the others.
     mutating func spread() { ramp = inFlightMax }
 
     /// Takes an outcome in; `isFirst`: of the delivery's first attempt.
@@ -41,26 +41,25 @@ public struct LaneHealth: Sendable {
         if outcome.kind == .delivered {
             isTrusted = true
         } else if case .closed(.misconfigured, _) = verdict, outcome.providerCode > 0 {
-            // Providers refuse a single push with good credentials now and then: it is tried once more. The second
+            // Providers occasionally refuse one push although the credentials are good, so it is retried. A second
             // refusal in a row is believed.
             defer { isTrusted = false }
             if isTrusted, !breaker.isOpen { return }
         }
         if case .up = verdict, !breaker.isOpen {
             if ramp < inFlightMax { ramp += 1 }
-            // Failures in a row have an end here.
+            // A success ends the run of failures.
             breaker.forgetFailures()
             return
         }
         if outcome.reason == TransportFault.timeoutUnsent.rawValue {
-            // More was handed over than the provider answers in time.
+            // More requests are in flight than the provider answers in time.
             ramp = max(min(inFlightMax, Self.inFlightAfterOutage), ramp - ramp / 8)
         }
         take(verdict, of: outcome.item, nowMs: nowMs, random: random())
     }
 
-    /// Something else than an outcome says this: another lane of the same instance or, of the delivery `id`, the
-    /// plugin.
+    /// A verdict from elsewhere: from another lane of the same instance or, for the delivery `id`, from the plugin.
     public mutating func hear(
         _ verdict: Breaker.Verdict, of id: UInt64 = 0, nowMs: UInt64, random: Double
     ) {
@@ -75,23 +74,23 @@ public struct LaneHealth: Sendable {
         if wasOpen, !breaker.isOpen { ramp = min(inFlightMax, Self.inFlightAfterOutage) }
     }
 
-    /// Nothing is left to try with: it begins anew, carefully.
+    /// No delivery is left to probe with: starts over, with few in flight.
     public mutating func forget() {
         breaker = Breaker()
         mayBeMended = false
         ramp = min(inFlightMax, Self.inFlightAfterOutage)
     }
 
-    /// A delivery tries.
+    /// A delivery is sent as the probe.
     public mutating func probe(_ id: UInt64, nowMs: UInt64) {
         mayBeMended = false
         breaker.probe(id, nowMs: nowMs)
     }
-    /// The delivery that should try was not sent.
+    /// The probe was not sent.
     public mutating func probeReturned() { breaker.probeReturned() }
     /// The lane has forgotten these deliveries.
     mutating func probesDropped(_ ids: [UInt64]) { breaker.probesDropped(ids) }
-    /// The reason to wait may be gone.
+    /// The cause may be fixed: the next probe need not wait.
     public mutating func tryNow() {
         mayBeMended = breaker.isOpen
         breaker.tryNow()

@@ -1,10 +1,10 @@
 internal import SignalboxCore
 
-/// What operators have paused and cancelled of a lane.
+/// What operators have paused and cancelled in a lane.
 public struct LanePause: Sendable, Equatable {
-    /// Of the sender: nothing is leased and nothing is sent.
+    /// The sender's pause: nothing is leased and nothing is sent.
     public var whole: PauseNote?
-    /// Of routes, by their names: their deliveries are put aside when their turn comes.
+    /// Pauses of routes, by name: their deliveries are set aside when their turn comes.
     public var routes: [String: PauseNote]
     /// Deliveries that are ended instead of sent.
     public var cancelled: [CancelOrder]
@@ -26,7 +26,7 @@ public struct LanePause: Sendable, Equatable {
     /// Whether nothing is ended.
     var cancelsNothing: Bool { cancelled.isEmpty && forgotten.count == 0 }
 
-    /// Why a delivery is ended; nil: it is not.
+    /// Why a delivery is ended; nil if it is not.
     func cancelReason(of delivery: Delivery) -> String? {
         guard delivery.kind == .push else { return nil }
         if forgotten.covers(delivery) { return "forgotten" }
@@ -38,7 +38,7 @@ public struct LanePause: Sendable, Equatable {
 public struct PauseNote: Sendable, Equatable {
     /// Who, as the caller said, or else as the audit names the caller.
     public var by: String
-    /// The caller's IP address; empty: the gateway's own process.
+    /// The caller's IP address; empty for the gateway's own process.
     public var address: String
     /// Why, as the caller said; may be empty.
     public var reason: String

@@ -1,10 +1,10 @@
-/// How many deliveries a lane has in memory while other gateways could send them as well: about as many as it sends in
-/// ten seconds, which is also the longest that most providers take to answer.
+/// How many deliveries a lane keeps in memory while other gateways share the store: about as many as it sends in ten
+/// seconds, which is also the longest most providers take to answer.
 ///
-/// What it does not take stays on disk, free for all. So gateways share a backlog in proportion to their speed, and
-/// finish it at about the same time. A value without clock.
+/// The rest stays on disk for any gateway, so gateways share a backlog in proportion to their speed and finish it at
+/// about the same time. A value without clock.
 struct LaneShare: Sendable {
-    /// Before its speed is known.
+    /// The share until the speed is known.
     private let first: Int
     private let least: Int
     private static let spanMs: UInt64 = 10_000
@@ -13,19 +13,19 @@ struct LaneShare: Sendable {
     /// Most deliveries in memory.
     private(set) var max = Int.max
     private var endedCount = 0
-    /// Since when deliveries have been counted; nil: it had none.
+    /// Since when outcomes have been counted; nil while nothing was in memory.
     private var sinceMs: UInt64?
 
-    /// `inMemoryMax`: of a lane that is alone.
+    /// `inMemoryMax`: the limit of a lane that shares with nobody.
     init(inMemoryMax: Int) {
         first = Swift.max(1, inMemoryMax / 4)
         least = Swift.max(1, inMemoryMax / 64)
     }
 
-    /// Deliveries have their outcomes.
+    /// Counts deliveries that have their outcome.
     mutating func ended(_ count: Int) { endedCount += count }
 
-    /// Now and then. `isShared`: there are other gateways; `isBusy`: something is in memory.
+    /// Called periodically. `isShared`: there are other gateways; `isBusy`: something is in memory.
     mutating func look(_ nowMs: UInt64, isShared: Bool, isBusy: Bool) {
         guard isShared, isBusy else {
             max = isShared ? first : .max
@@ -39,7 +39,7 @@ struct LaneShare: Sendable {
         }
         guard nowMs >= since + Self.lookMs else { return }
         let speed = endedCount * Int(Self.spanMs) / Int(nowMs - since)
-        // One bad second is not believed at once.
+        // One bad second halves the share at most.
         max = Swift.max(least, speed, max / 2)
         (sinceMs, endedCount) = (nowMs, 0)
     }

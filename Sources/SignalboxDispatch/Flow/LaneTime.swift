@@ -1,11 +1,11 @@
 /// A moment on both clocks.
 ///
-/// Waits are measured on the steady clock: a wall clock that is set must neither hold a lane nor hurry it.
-/// Deadlines are on the wall clock; what is on disk is due by the store's.
+/// Waits use the steady clock, so that setting the wall clock neither delays nor hurries a lane. Deadlines use the wall
+/// clock; what is on disk is due by the store's clock.
 public struct LaneTime: Sendable, Equatable {
     /// Milliseconds since 1970.
     public var unixMs: UInt64
-    /// Milliseconds that never go back.
+    /// Milliseconds of a clock that never goes back.
     public var steadyMs: UInt64
 
     /// Makes a moment.

@@ -1,7 +1,7 @@
 public import SignalboxCore
 
-/// The deliveries of one sender and app that are in memory: ready or in flight, all of them leased
-/// from the store. The rest waits there.
+/// The deliveries of one sender and app that are in memory, ready or in flight, all of them leased from the store. The
+/// rest stays in the store.
 ///
 /// A value type without clock or lock; one owner drives it.
 public struct LaneWindow: Sendable {
@@ -33,7 +33,7 @@ public struct LaneWindow: Sendable {
             let first = items[start]
             items[start] = nil
             start += 1
-            // Moved as seldom as the array doubles, so that taking stays O(1).
+            // Only once half the array is empty, so that taking stays amortised O(1).
             if start > 1024, start * 2 > items.count {
                 items.removeFirst(start)
                 start = 0
@@ -43,24 +43,24 @@ public struct LaneWindow: Sendable {
     }
 
     private let countMax: Int
-    /// What other gateways leave of that.
+    /// The lane's share of that limit while other gateways use the store.
     var shareMax = Int.max
     /// High, normal, low.
     private var ready = [Fifo(), Fifo(), Fifo()]
     private enum Stage: Sendable {
         case ready
         case inFlight(Delivery)
-        /// Settled here and not yet in the store: it may still lend it, which must not send it twice.
+        /// Settled here but not yet in the store, which may lend it again: it must not be sent twice.
         case settling
-        /// Still in flight here, and no longer held: its outcome says nothing, unless it is leased again before that.
+        /// In flight, but its lease is lost: its outcome does not count unless it is leased again first.
         case lost(Delivery)
     }
     private var stages: [UInt64: Stage] = [:]
-    /// What was ready when `takeStanding` was last called.
+    /// What was ready at the previous call of `takeStanding`.
     private var standing: Set<UInt64> = []
     /// Deliveries that could be taken now.
     public private(set) var readyCount = 0
-    /// Deliveries that were taken and not settled.
+    /// Deliveries that were taken and are not settled.
     public private(set) var inFlightCount = 0
     private var reserved = 0
 
@@ -69,18 +69,18 @@ public struct LaneWindow: Sendable {
 
     /// Deliveries in it, whatever their state.
     public var count: Int { readyCount + inFlightCount }
-    /// Nothing is in it, and no room is kept.
+    /// Nothing is in it, and no room is reserved.
     public var isEmpty: Bool { count == 0 && reserved == 0 }
     /// How many more it can hold.
     public var room: Int { isAwaitingStore ? 0 : max(0, most - count - reserved) }
     private var most: Int { min(countMax, shareMax) }
-    /// As many as it can hold have ended, and the store does not know of it: a restart would send them again, and more
-    /// must not be added to them.
+    /// The store has not yet confirmed as many ended deliveries as the window may hold. A restart would send these
+    /// again, so nothing may be added to them.
     var isAwaitingStore: Bool { stages.count - count >= countMax }
 
-    /// Keeps room for deliveries that are being committed; the ids of those that fit.
+    /// Reserves room for deliveries that are being committed; returns the ids of those that fit.
     ///
-    /// The last eighth is for high priority alone, so that it never waits behind the others.
+    /// The last eighth is for high priority alone, so that it never waits behind lower priorities.
     public mutating func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
         var taken = Set<UInt64>(minimumCapacity: min(deliveries.count, room))
         for delivery in deliveries {
@@ -92,11 +92,11 @@ public struct LaneWindow: Sendable {
         return taken
     }
 
-    /// Gives reserved room back: the deliveries have come, or will not come.
+    /// Frees reserved room: the deliveries have arrived, or never will.
     public mutating func release(reserved count: Int) { reserved = max(0, reserved - count) }
 
-    /// Takes leased deliveries in, behind those of their priority; one that is there already, since
-    /// its lease ran out, is not taken twice. How many were new.
+    /// Adds leased deliveries behind others of their priority. One that is already here, leased again because its lease
+    /// ran out, is not added twice. Returns how many were new.
     @discardableResult
     public mutating func arrive(_ deliveries: some Sequence<Delivery>) -> Int {
         var count = 0
@@ -106,7 +106,7 @@ public struct LaneWindow: Sendable {
                 ready[Self.rank(delivery)].append(delivery)
                 readyCount += 1
             case .lost(let former):
-                // What is in flight already is not sent a second time.
+                // Already in flight: it must not be sent a second time.
                 stages[delivery.id] = .inFlight(former)
                 inFlightCount += 1
             case let before?:
@@ -118,8 +118,8 @@ public struct LaneWindow: Sendable {
         return count
     }
 
-    /// Takes deliveries for sending, high priority first; those whose deadline has passed come back
-    /// in `expired`, settled.
+    /// Takes deliveries for sending, high priority first; those past their deadline are settled and returned in
+    /// `expired`.
     public mutating func next(
         max batchMax: Int, nowUnixMs: UInt64
     ) -> (batch: [Delivery], expired: [Delivery]) {
@@ -143,7 +143,7 @@ public struct LaneWindow: Sendable {
         return (batch, expired)
     }
 
-    /// Puts taken deliveries back at the front, as they were: nothing was done with them.
+    /// Puts taken deliveries back at the front: they were not sent.
     public mutating func giveBack(_ deliveries: [Delivery]) {
         let known = deliveries.filter {
             guard case .inFlight = stages[$0.id] else {
@@ -161,7 +161,7 @@ public struct LaneWindow: Sendable {
         }
     }
 
-    /// Ids of the deliveries that could be taken, or were taken and not settled.
+    /// Ids of deliveries that are ready or in flight.
     public var heldIDs: [UInt64] {
         stages.compactMap { id, stage in
             switch stage {
@@ -178,7 +178,7 @@ public struct LaneWindow: Sendable {
         }
     }
 
-    /// What was taken and not settled.
+    /// Deliveries that were taken and are not settled.
     var deliveriesInFlight: [Delivery] {
         stages.values.compactMap { if case .inFlight(let delivery) = $0 { delivery } else { nil } }
     }
@@ -188,7 +188,7 @@ public struct LaneWindow: Sendable {
         stages.compactMap { id, stage in if case .ready = stage { id } else { nil } }
     }
 
-    /// These are held no longer; how many of them were ready or in flight.
+    /// Drops deliveries whose leases are lost; returns how many were ready or in flight.
     mutating func drop(_ ids: [UInt64]) -> Int {
         var count = 0
         for id in ids {
@@ -203,7 +203,7 @@ public struct LaneWindow: Sendable {
             }
             count += 1
         }
-        // They may come back with another attempt.
+        // Stale copies must go: a dropped delivery may be leased again with a higher attempt number.
         for rank in 0...2 where count > 0 {
             ready[rank].removeAll { [stages] in
                 if case .ready = stages[$0.id] { false } else { true }
@@ -212,9 +212,9 @@ public struct LaneWindow: Sendable {
         return count
     }
 
-    /// Ends a delivery's stay; nil if it was settled before (or never taken).
+    /// Ends a delivery's stay; nil if it was already settled or never taken.
     ///
-    /// It is not taken in again before `committed`.
+    /// It cannot be added again before `committed`.
     public mutating func settle(_ id: UInt64) -> Delivery? {
         let before = stages.updateValue(.settling, forKey: id)
         guard case .inFlight(let delivery) = before else {
@@ -225,17 +225,17 @@ public struct LaneWindow: Sendable {
         return delivery
     }
 
-    /// Ends the stay of a delivery that is ready, as if it had been sent; whether it was.
+    /// Ends the stay of a ready delivery without sending it; false if it was not ready.
     public mutating func withdraw(_ id: UInt64) -> Bool {
         guard take(id, .settling) else { return false }
         readyCount -= 1
         return true
     }
 
-    // Mostly the stage is the expected one: replacing it and looking at what it was is one look-up, and `&stages[id]`
+    // Usually the stage is the expected one: replacing it and checking the old value is one look-up, and `&stages[id]`
     // would allocate.
 
-    /// False: it was withdrawn meanwhile.
+    /// False if it was withdrawn meanwhile.
     private mutating func take(_ id: UInt64, _ next: Stage) -> Bool {
         let before = stages.updateValue(next, forKey: id)
         if case .ready = before { return true }
@@ -243,12 +243,12 @@ public struct LaneWindow: Sendable {
         return false
     }
 
-    /// The store knows of all settlements.
+    /// The store has confirmed all settlements.
     var isSettled: Bool {
         !stages.values.contains { if case .settling = $0 { true } else { false } }
     }
 
-    /// Whether a request for it may be in flight, or its outcome is on its way to the store.
+    /// Whether a request for it may be in flight, or its outcome is not in the store yet.
     func isUnderWay(_ id: UInt64) -> Bool {
         switch stages[id] {
         case .inFlight, .settling, .lost: true
@@ -256,18 +256,17 @@ public struct LaneWindow: Sendable {
         }
     }
 
-    /// Whether it was settled, and the store does not know of it yet.
+    /// Whether it is settled but the store has not confirmed it.
     public func isSettling(_ id: UInt64) -> Bool {
         if case .settling = stages[id] { true } else { false }
     }
 
-    /// The store knows of these settlements.
+    /// The store has confirmed these settlements.
     public mutating func committed(_ ids: some Sequence<UInt64>) {
         for id in ids { if case .settling = stages[id] { stages[id] = nil } }
     }
 
-    /// Puts deliveries that were taken back at the front, in the order in which they came, if they are still
-    /// in flight.
+    /// Puts taken deliveries that are still in flight back at the front, in their original order.
     public mutating func restore(_ ids: [UInt64]) {
         giveBack(
             ids.compactMap { id in
@@ -278,9 +277,9 @@ public struct LaneWindow: Sendable {
             }.sorted { $0.id < $1.id })
     }
 
-    /// Takes out what is ready, to be given back to the store; `committed` ends its stay.
+    /// Takes out ready deliveries to be returned to the store; `committed` ends their stay.
     ///
-    /// With `max` only so many: of low priority before high, and the last before the first.
+    /// At most `max`: low priority before high, newest first.
     public mutating func takeReady(max: Int = .max) -> [Delivery] {
         var taken: [Delivery] = []
         for rank in (0...2).reversed() {
@@ -292,7 +291,7 @@ public struct LaneWindow: Sendable {
         return taken.reversed()
     }
 
-    /// Takes out what was ready at the last call and still is, as `takeReady` does.
+    /// Takes out what was already ready at the previous call, as `takeReady` does.
     mutating func takeStanding() -> [Delivery] {
         guard readyCount > 0 else {
             standing = []
@@ -314,13 +313,13 @@ public struct LaneWindow: Sendable {
         return taken
     }
 
-    /// Empties the window; all that was in it and not settled.
+    /// Empties the window; returns all that was not settled.
     public mutating func removeAll() -> [Delivery] {
         let ready = takeReady()
         let inFlight = stages.values.compactMap { stage in
             if case .inFlight(let delivery) = stage { delivery } else { nil }
         }
-        // Room that is kept for a commit stays kept until its answer comes, and so does what the store is told.
+        // Reserved room and unconfirmed settlements stay until the store answers.
         for delivery in inFlight { stages[delivery.id] = .settling }
         stages = stages.filter { if case .settling = $0.value { true } else { false } }
         inFlightCount = 0

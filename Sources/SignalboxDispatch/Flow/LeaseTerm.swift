@@ -1,14 +1,14 @@
-/// How long a lane surely holds what it has in memory, by the gateway's own steady clock.
+/// How long a lane's leases are guaranteed, by the gateway's own steady clock.
 ///
-/// A lease begins after it was asked for, so its length counted from then ends before the lease does, however long
-/// the store's answer or the gateway itself took. Times are those of asking. A value without clock.
+/// A lease starts after it was requested, so counting its length from the request is safe however long the store or the
+/// gateway took. All times are those of requests. A value without clock.
 struct LeaseTerm: Sendable {
-    /// Everything in memory was asked for at this time or later; nil: nothing was.
+    /// The oldest request that covers what is in memory; nil if nothing was leased.
     private var sinceMs: UInt64?
-    /// The same for what came after the last extension was asked for, which does not cover it.
+    /// The same for leases requested after the last extension, which does not cover them.
     private var uncoveredMs = UInt64.max
     private var isAsking = false
-    /// The end was noticed.
+    /// Whether the lane has acted on the expiry.
     var isGivenUp = false
 
     /// Deliveries were leased.
@@ -17,7 +17,7 @@ struct LeaseTerm: Sendable {
         uncoveredMs = min(uncoveredMs, askedMs)
     }
 
-    /// A quarter of the lease is over, so a store that is out of reach for a while can be asked again in time.
+    /// True after a quarter of the lease, so that an unreachable store can be asked again in time.
     func wantsExtension(_ nowMs: UInt64, leaseMs: UInt64) -> Bool {
         guard let sinceMs, !isAsking else { return false }
         return nowMs >= sinceMs + leaseMs / 4
@@ -28,22 +28,22 @@ struct LeaseTerm: Sendable {
         uncoveredMs = .max
     }
 
-    /// What was held at `askedMs` is held for a whole lease from then on.
+    /// Everything held at `askedMs` is now held for a whole lease from then on.
     mutating func extended(askedMs: UInt64) {
         isAsking = false
         guard let sinceMs else { return }
         self.sinceMs = max(sinceMs, min(askedMs, uncoveredMs))
     }
 
-    /// The leases last as long as they did.
+    /// The extension failed: the leases keep their end.
     mutating func notExtended() { isAsking = false }
 
-    /// Half of the lease is over: nothing more is handed to the carrier, and what has not left comes back.
+    /// True after half of the lease: nothing more goes to the carrier, and what has not left is recalled.
     func isOver(_ nowMs: UInt64, leaseMs: UInt64) -> Bool {
         guard let sinceMs else { return false }
         return nowMs >= sinceMs + leaseMs / 2
     }
 
-    /// When the first lease may end at the store; 0: nothing is leased.
+    /// When the first lease may end in the store; 0 if nothing is leased.
     func endMs(leaseMs: UInt64) -> UInt64 { sinceMs.map { $0 + leaseMs } ?? 0 }
 }

@@ -1,32 +1,32 @@
 public import SignalboxCore
 
-/// What a lane's provider accepted last under each key of a device, and what it was told to withdraw: an older push of the same key
-/// is not sent any more.
+/// The newest push or withdrawal per key of a device that a lane's provider accepted: older pushes with the same key
+/// are obsolete and not sent.
 ///
-/// In memory, for deliveries that are on their way when a newer one is accepted. Those that wait on disk for another attempt are
-/// marked by the store in the commit that ends the newer one.
+/// In memory, for deliveries in flight when a newer one is accepted. Those on disk for another attempt are marked by
+/// the store in the commit that ends the newer one.
 ///
-/// In case of doubt a push is sent: a notification that should have gone is better than one that is missing. A value without
-/// clock or lock.
+/// When in doubt a push is sent: a superfluous notification is better than a missing one. A value without clock or
+/// lock.
 public struct NewestAccepted: Sendable {
     private struct Entry: Sendable {
         var order: DeliveryOrder
         var isWithdrawal: Bool
     }
 
-    /// So long a key is remembered at least, and at most twice as long, unless there are too many.
+    /// A key is remembered at least this long and at most twice as long, unless there are too many.
     public static let keepMs: UInt64 = 600_000
 
     private let countMax: Int
     private var newest: [Int64: Entry] = [:]
-    /// The generation before, which is forgotten when the current one is full or old.
+    /// The previous generation, dropped when the current one is full or old.
     private var older: [Int64: Entry] = [:]
-    /// Since when the current generation grows, on the steady clock.
+    /// When the current generation began, on the steady clock.
     private var sinceMs: UInt64 = 0
-    /// The newest delivery of all keys.
+    /// The newest delivery over all keys.
     private var last = DeliveryOrder(unixMs: 0, id: 0)
 
-    /// Remembers as many keys at least, and at most twice as many.
+    /// Remembers at least `countMax` keys, and at most twice as many.
     public init(countMax: Int = 32_768) { self.countMax = countMax }
 
     /// A delivery was accepted, or a withdrawal is about to be sent.
@@ -45,10 +45,10 @@ public struct NewestAccepted: Sendable {
         newest[key] = Entry(order: order, isWithdrawal: isWithdrawal)
     }
 
-    /// Whether something newer was accepted, of whatever key: of deliveries that come in their order, this is all that is asked.
+    /// Whether something newer was accepted under any key; deliveries in order need no further check.
     public func isBehind(_ delivery: Delivery) -> Bool { delivery.order < last }
 
-    /// What of a delivery is obsolete, and whether because it was withdrawn.
+    /// Which parts of a delivery are obsolete, and whether because of a withdrawal.
     public func staleness(
         of delivery: Delivery, nowUnixMs: UInt64
     ) -> (stale: Staleness, isWithdrawn: Bool) {
@@ -63,7 +63,7 @@ public struct NewestAccepted: Sendable {
 
     private func newer(_ key: Int64, _ order: DeliveryOrder, _ nowUnixMs: UInt64) -> Entry? {
         let found = [newest[key], older[key]].compactMap { $0 }.max { $0.order < $1.order }
-        // One of the future: the clock was set back, and times cannot be compared.
+        // An entry from the future means the clock was set back, so times cannot be compared.
         guard let found, order < found.order, found.order.unixMs <= nowUnixMs else { return nil }
         return found
     }

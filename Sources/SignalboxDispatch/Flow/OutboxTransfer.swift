@@ -1,10 +1,10 @@
-/// How reports move from the outbox to the queue: some are read, appended, and removed, until none is left.
+/// How reports move from the outbox to the queue: read some, append them, remove them, until the outbox is empty.
 ///
-/// Whoever drives it does what the last call returned, and calls back with what came of it. One step is under way
-/// at a time. A step that failed is followed by a pause and a new reading, so that nothing is stranded; what was
-/// appended and not removed is read again, and left out by its dedupe key.
+/// The driver performs the step that the last call returned and reports its result, one step at a time. A failed step
+/// is followed by a pause and a new read, so that nothing is stranded. Reports that were appended but not removed are
+/// read again and dropped by their dedupe key.
 public struct OutboxTransfer: Sendable {
-    /// What is to be done next.
+    /// The next step to perform.
     public enum Step: Sendable, Equatable {
         /// Read the oldest reports.
         case read
@@ -27,13 +27,13 @@ public struct OutboxTransfer: Sendable {
     }
 
     private var stage = Stage.resting
-    /// Reports were written since the reading began.
+    /// Reports were written since the last read began.
     private var isWanted = false
 
-    /// The outbox is at rest.
+    /// Starts at rest.
     public init() {}
 
-    /// Reports were written, or may be there since an earlier life.
+    /// Reports were written, or may be left from an earlier run.
     public mutating func written() -> Step {
         isWanted = true
         guard case .resting = stage else { return .rest }
@@ -46,7 +46,7 @@ public struct OutboxTransfer: Sendable {
         return .read
     }
 
-    /// The id of the last report that was read; nil: the outbox is empty.
+    /// Takes the id of the last report read; nil if the outbox is empty.
     public mutating func found(last: UInt64?) -> Step {
         if let last {
             stage = .appending(through: last)
@@ -64,7 +64,7 @@ public struct OutboxTransfer: Sendable {
         return .remove(through: last)
     }
 
-    /// What was appended is out of the outbox; there may be more.
+    /// What was appended has been removed from the outbox; there may be more.
     public mutating func removed() -> Step { read() }
 
     /// The step that was under way failed.

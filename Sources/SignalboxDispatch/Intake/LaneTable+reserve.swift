@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 extension LaneTable {
-    /// Asks the lanes which deliveries of an item they take over at once, as soon as it is committed.
+    /// Asks the lanes which deliveries of an item they take as soon as it is committed.
     public func reserve(_ item: inout StoreEntry.Item) -> LaneReservation {
         var taken: Set<UInt64> = []
         let parts = LaneKey.parts(of: item.deliveries).map { key, deliveries in
@@ -30,13 +30,13 @@ extension LaneTable {
 public struct LaneReservation: Sendable {
     struct Part: Sendable {
         let key: LaneKey
-        /// The lane that was asked. It is told what came of it even if a reload has replaced it in the meantime.
+        /// The lane that was asked. It gets the result even if a reload has replaced it meanwhile.
         let lane: Lane?
-        /// Those that it takes over at once.
+        /// The deliveries it takes at once.
         let taken: [Delivery]
         /// When it was asked, on its steady clock: the leases begin later.
         let askedMs: UInt64
-        /// There are others.
+        /// Other deliveries of the item wait on disk for this lane.
         let isMoreOnDisk: Bool
     }
 
@@ -56,7 +56,7 @@ public struct LaneReservation: Sendable {
         }
     }
 
-    /// The item is not kept.
+    /// The item was not stored.
     public func cancelled() {
         for part in parts { part.lane?.cancelled(part.taken.count) }
     }

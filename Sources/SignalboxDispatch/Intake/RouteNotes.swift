@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// What is kept of an event's way for traces.
+/// The history of an event's routing, kept for traces.
 struct RouteNotes: Sendable {
     private static let wordsMax = 200
 
@@ -63,7 +63,7 @@ struct RouteNotes: Sendable {
         var lastUser = ""
         for recipient in given.recipients {
             let device = recipient.device
-            // Those of one user follow each other.
+            // Devices of one user are adjacent.
             if !device.user.isEmpty, device.user != lastUser {
                 tags.append(.user(device.user))
                 lastUser = device.user

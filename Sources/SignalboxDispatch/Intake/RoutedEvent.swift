@@ -2,23 +2,23 @@ public import SignalboxCore
 
 /// One event on its routes: which builder to ask next, and the deliveries so far.
 ///
-/// A value that calls no plugin and makes no ids: whoever drives it asks the builders, outside of any lock, and
-/// brings what they made.
+/// Calls no plugin and makes no ids: the driver asks the builders, outside of any lock, and passes in what they
+/// built.
 public struct RoutedEvent: Sendable {
-    /// What the filters and the builder of a route are asked.
+    /// A question for a route's filters and builder.
     public struct Question: Sendable {
         /// Place of the route in the router.
         public let route: Int
-        /// Those that the route can send to; never empty.
+        /// The recipients the route can send to; never empty.
         public fileprivate(set) var recipients: [Recipient]
-        /// The event, with the data that the filters made of it.
+        /// The event, with its data as changed by the filters.
         public fileprivate(set) var fields: EventFields
-        /// When the pushes may be sent, in Unix milliseconds; 0: at once.
+        /// When the pushes may be sent, in Unix milliseconds; 0 for at once.
         public fileprivate(set) var notBeforeUnixMs: UInt64 = 0
-        /// Places of the recipients in the event.
+        /// Indexes of the recipients in the event.
         fileprivate var places: [Int]
 
-        /// What is left to ask after a filter, once for each part, and whom it leaves out.
+        /// The questions left after a filter, one per part, and the recipients it dropped.
         public func filtered(_ made: Filtered) -> (next: [Question], drops: [FanOut.Skip]) {
             var rest = Set(recipients.indices)
             for part in made.parts { rest.subtract(part.recipients) }
@@ -48,9 +48,9 @@ public struct RoutedEvent: Sendable {
 
     /// The event with its data.
     public let fields: EventFields
-    /// The filter or builder that failed on it, so that something is missing: `filter NAME`.
+    /// The filter or builder that failed, so that deliveries are missing: `filter NAME`.
     public private(set) var failure: String?
-    /// Sent again, it would fail the same way.
+    /// Whether it would fail the same way if sent again.
     public private(set) var failsAlways = false
     private let router: Router
     private let receivedUnixMs: UInt64
@@ -61,7 +61,7 @@ public struct RoutedEvent: Sendable {
     private var notes: RouteNotes?
     private var waitsMs: [UInt64: UInt64] = [:]
 
-    /// Finds the routes of an event that has its id. `keepsHistory`: what is stored says how it went.
+    /// Finds the routes of an event that has an id. `keepsHistory`: its routing is stored, too.
     public init(
         _ event: Event, router: Router, receivedUnixMs: UInt64, keepsHistory: Bool = false
     ) {
@@ -78,15 +78,15 @@ public struct RoutedEvent: Sendable {
         if router.countsBadges { badges = BadgeSteps(recipients: event.recipients) }
     }
 
-    /// Some route takes it.
+    /// At least one route takes it.
     public var isRouted: Bool { !routes.isEmpty }
 
-    /// Nothing is left of it: one of them failed, and no other route has a delivery.
+    /// A filter or builder failed, and no other route made a delivery.
     public var isLost: Bool { failure != nil && fanOut.deliveries.isEmpty }
 
-    /// What to ask next; nil: all routes are done.
+    /// The next question; nil when all routes are done.
     ///
-    /// `onSkips` hears whom a route leaves out, also if nobody is left to ask about.
+    /// `onSkips` is told whom a route skips, even if no recipient is left.
     public mutating func next(onSkips: (_ route: Int, [FanOut.Skip]) -> Void) -> Question? {
         while asked < routes.count {
             let route = routes[asked]
@@ -108,7 +108,7 @@ public struct RoutedEvent: Sendable {
         return nil
     }
 
-    /// A builder made contents; `ids` has one for each target. Returns whom it leaves out after all.
+    /// Adds the contents a builder made; `ids` has one id per target. Returns the recipients it skipped after all.
     public mutating func built(
         _ contents: [BuiltContent], for question: Question, ids: inout DeliveryIDs
     ) -> [FanOut.Skip] {
@@ -123,7 +123,7 @@ public struct RoutedEvent: Sendable {
         if waitMs > 0 { for delivery in made { waitsMs[delivery.id] = waitMs } }
         notes?.add(made, route: question.route, notBeforeUnixMs: waitMs > 0 ? notBefore : 0)
         if route.set.countsBadge { badges?.count(fanOut.deliveries[first...], from: first) }
-        // The builder saw only the chosen ones: their places in the event are others.
+        // The builder saw only the chosen recipients, so its indexes are mapped back to the event's.
         let skips = fanOut.takeSkips().map {
             FanOut.Skip(recipient: question.places[$0.recipient], reason: $0.reason)
         }
@@ -132,12 +132,12 @@ public struct RoutedEvent: Sendable {
         return skips
     }
 
-    /// A filter or builder left recipients out.
+    /// A filter or builder skipped recipients.
     public mutating func skipped(_ skips: [FanOut.Skip], for question: Question) {
         notes?.add(skips, route: question.route, question.recipients)
     }
 
-    /// A filter or builder failed for good; `who`: `builder NAME`. `always`: it does so each time.
+    /// A filter or builder failed for good; `who`: `builder NAME`. `always`: a retry would fail the same way.
     public mutating func failed(
         _ who: String, _ words: String, always: Bool = false, for question: Question
     ) {
@@ -146,10 +146,10 @@ public struct RoutedEvent: Sendable {
         notes?.failed("\(who): \(words)", route: question.route)
     }
 
-    /// What to store of it.
+    /// The item to store.
     public func item(dedupeMs: UInt64) -> StoreEntry.Item {
         var item = StoreEntry.Item(event: fields.event, deliveries: fanOut.deliveries)
-        // Sent again, it may be built by then, or have a route or a device, and must not be taken for a duplicate.
+        // No dedupe key: sent again, it may have a builder, a route or a device, and must not count as a duplicate.
         if failure != nil || fanOut.deliveries.isEmpty { item.event.dedupe = "" }
         item.dedupeMs = dedupeMs
         item.badges = badges?.steps ?? []
@@ -159,7 +159,7 @@ public struct RoutedEvent: Sendable {
         return item
     }
 
-    /// The pushes that carry a mark, for each user once.
+    /// The pushes that carry an open mark, once per user.
     private var shown: [OpenClaim] {
         let marking = Set(routes.lazy.map { router.routes[$0] }.filter(\.marksOpens).map(\.name))
         guard !marking.isEmpty else { return [] }
@@ -167,7 +167,7 @@ public struct RoutedEvent: Sendable {
         return Array(Set(marked.map { OpenClaim($0) }))
     }
 
-    /// How it ends if it is kept, as a label of the metrics; nil: its failure was counted.
+    /// How it ended, as a metric label; nil if it was counted as a failure.
     public var result: String? {
         if isLost { return nil }
         if !isRouted { return "unrouted" }

@@ -1,10 +1,10 @@
 public import SignalboxCore
 
-/// Puts the devices of a user in the place of the user, in events and in changes of devices.
+/// Replaces users by their devices, in events and in device changes.
 public struct UserDevices: Sendable {
     private let known: [UserKey: [RegisteredDevice]]
 
-    /// `known` are the devices of the users that `named` has found.
+    /// `known`: the devices of the users that `named` found.
     public init(_ known: [UserKey: [RegisteredDevice]]) { self.known = known }
 
     /// The users whose devices must be looked up first.
@@ -20,7 +20,7 @@ public struct UserDevices: Sendable {
         return out
     }
 
-    /// How many recipients the events will have, before they are made.
+    /// How many recipients the events will have once resolved.
     public func deviceCount(of events: [Event]) -> Int {
         var count = 0
         // By index: a loop over events would copy each.
@@ -38,23 +38,23 @@ public struct UserDevices: Sendable {
         return UserKey(app: recipient.device.app, user: recipient.device.user)
     }
 
-    /// The user all of whose devices go.
+    /// The user whose devices are all unregistered.
     private static func key(_ change: DeviceChange) -> UserKey? {
         guard change.kind == .unregistered, !change.device.user.isEmpty else { return nil }
         return UserKey(app: change.device.app, user: change.device.user)
     }
 
-    /// The event for devices; what the source says of a user goes with each of them.
+    /// The event with devices as recipients; each inherits the attributes the source gave the user.
     public func resolved(_ event: Event) -> Event {
         var out = event
         out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
             guard let key = Self.key(recipient) else { return [recipient] }
             let all = known[key] ?? []
-            // A recipient with a platform is the user on that platform alone.
+            // A recipient with a platform means the user's devices on that platform only.
             let platform = recipient.device.platform
             let devices =
                 platform.isEmpty ? all : all.filter { $0.device.platform == platform }
-            // A user without devices stays: whichever route takes the event says who was left out.
+            // Kept without devices, so that the route that takes the event reports whom it skipped.
             if devices.isEmpty { return [recipient] }
             let isAnyOnline = all.contains(where: \.isOnline)
             return devices.map { entry in
@@ -67,7 +67,7 @@ public struct UserDevices: Sendable {
         return out
     }
 
-    /// One change per device; a token that is not the user's is left alone.
+    /// One change per device; tokens that are not the user's are ignored.
     public func resolved(_ change: DeviceChange) -> [DeviceChange] {
         guard let key = Self.key(change) else { return [change] }
         let token = change.device.token
@@ -85,7 +85,7 @@ public struct UserDevices: Sendable {
             }
     }
 
-    /// The user's presence; what the source says itself goes before.
+    /// The user's presence; attributes from the source take precedence.
     private static func attributes(
         _ said: [Attribute], isOnline: Bool, isAnyOnline: Bool
     ) -> [Attribute] {
@@ -98,7 +98,7 @@ public struct UserDevices: Sendable {
     private static let onlineElsewhere = presence("false", "true")
     private static let offline = presence("false", "false")
 
-    /// `user_online` is of the user on any device, also on those that this route does not send to.
+    /// `user_online` covers all devices of the user, including those this route does not send to.
     private static func presence(_ device: String, _ user: String) -> [Attribute] {
         [Attribute("online", device), Attribute("user_online", user)]
     }

@@ -1,14 +1,14 @@
 public import SignalboxCore
 
-/// Makes dead letters of deliveries that no lane can take.
+/// Turns deliveries that no lane can take into dead letters.
 public struct Burial: Sendable {
     private let world: LaneWorld
 
     /// Buries deliveries of this world.
     public init(_ world: LaneWorld) { self.world = world }
 
-    /// Buries everything of a lane that is due now, a part at a time. What the store fails on is buried when the
-    /// lane is asked for again.
+    /// Buries all due deliveries of a lane, in batches. Those the store fails on are buried when the lane is next asked
+    /// for.
     public func buryDue(_ key: LaneKey, reason: String, detail: String) {
         let now = world.clock.now.unixMs
         let wish = LeaseWish(max: 512, forMs: 60_000)

@@ -1,18 +1,17 @@
 public import SignalboxCore
 internal import Synchronization
 
-/// Deliveries of one sender and app on their way: lease, offer, classify, settle.
+/// Sends the deliveries of one sender and app: lease, offer, classify, settle.
 ///
-/// Own window, own breaker, own connections: nothing that happens to another lane shows here. `LaneState` decides;
-/// this is its shell, which calls store, carrier, ledger and clock. At most one worker runs a lane at a time.
-/// The lock guards the state and is held while nothing else is called but the clock's dice and the ledger's
-/// policies.
+/// Window, breaker and connections are its own, so lanes do not affect each other. `LaneState` decides; this shell
+/// calls store, carrier, ledger and clock. At most one worker runs a lane at a time. The lock guards the state; while
+/// it is held, nothing else is called but the clock's random numbers and the ledger's retry policies.
 public final class Lane: Sendable {
     private struct Cell {
         var state: LaneState
         var waiters: [LaneWaiter] = []
 
-        /// Those who waited for this.
+        /// The waiters whose condition now holds.
         mutating func takeWaiters() -> [LaneWaiter] {
             guard !waiters.isEmpty else { return [] }
             let (isStopped, isIdle) = (state.isStopped, state.isIdle)
@@ -24,7 +23,7 @@ public final class Lane: Sendable {
         }
     }
 
-    /// Unlike that of any other lane of the process.
+    /// Unique among the lanes of the process.
     public let number: Int
     /// The sender and the app.
     public let key: LaneKey
@@ -36,16 +35,16 @@ public final class Lane: Sendable {
     private let siblings: @Sendable () -> [Lane]
     /// Lanes of the same key that a reload has replaced, and that have not ended yet.
     private let predecessors: @Sendable () -> [Lane]
-    /// Something waits on disk that this lane does not send any more.
+    /// Deliveries on disk need another lane, since this one is ending.
     private let onReturned: @Sendable () -> Void
     private let cell: Mutex<Cell>
     /// `LaneState.heldUntilMs`, for the threads that send.
     private let heldUntilMs = Atomic<UInt64>(0)
-    /// When the turn began that a worker is at, on the steady clock; 0: none is.
+    /// When the current turn began, on the steady clock; 0 between turns.
     private let turnSinceMs = Atomic<UInt64>(0)
     private let sink: LaneSink
 
-    /// Makes a lane with the carrier that `carrier` makes, which tells the sink what comes back.
+    /// Makes a lane; `carrier` makes its carrier, which reports results to the sink.
     public init(
         _ key: LaneKey, number: Int, rules: (LaneTraits) -> LaneRules, world: LaneWorld,
         paused: LanePause = LanePause(),
@@ -69,46 +68,46 @@ public final class Lane: Sendable {
         sink.set(self)
     }
 
-    /// The time by which it counts its leases.
+    /// The current time on the clock that measures its leases.
     var steadyMs: UInt64 { world.clock.now.steadyMs }
     /// Deliveries of the lane that are in memory.
     public var count: Int { cell.withLock { $0.state.count } }
-    /// How long the current turn takes, in milliseconds; 0: there is none. Long ones are calls of a plugin that do not return.
+    /// How long the current turn has run, in milliseconds; 0 between turns. A long one means a plugin call hangs.
     public var turnMs: UInt64 {
         let since = turnSinceMs.load(ordering: .relaxed)
         let now = steadyMs
         return since == 0 ? 0 : now - min(now, since)
     }
-    /// Why nothing is sent but one delivery at a time; nil: everything is sent.
+    /// Why only one delivery is sent at a time; nil if sending is unrestricted.
     public var hold: LaneHold? { cell.withLock { $0.state.hold } }
 
-    /// It neither works nor waits for anything, or has missed its time.
+    /// It has no work and waits for nothing, or has overslept its alarm.
     public var isAsleep: Bool {
         let now = world.clock.now
         return cell.withLock { $0.state.isAsleep(now) }
     }
 
-    /// How long it has had nothing to do; nil: it has.
+    /// How long it has been idle; nil while it has work.
     public var restedMs: UInt64? {
         let now = world.clock.now
         return cell.withLock { $0.state.restedMs(now) }
     }
 
-    /// What it knows of its provider's word about tokens.
+    /// What it knows about the provider's claims that tokens are dead.
     var doubt: DeathDoubt {
         get { cell.withLock { $0.state.doubt } }
         set { cell.withLock { $0.state.doubt = newValue } }
     }
 
-    // MARK: Deliveries come
+    // MARK: Arrivals
 
-    /// Keeps room for deliveries that are being committed; those that it will take over at once.
+    /// Reserves room for deliveries that are being committed; returns those it takes at once.
     public func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
         cell.withLock { $0.state.reserve(deliveries) }
     }
 
-    /// Deliveries are on disk: these were reserved at `askedMs` of the steady clock or later, and others wait there
-    /// or not. False: the lane is on its way out, and what waits on disk is for its successor.
+    /// Deliveries are on disk: `taken` were reserved at `askedMs` of the steady clock or later; `isMoreOnDisk` says
+    /// whether others wait there. False: the lane is ending, and what is on disk is for its successor.
     public func committed(
         _ taken: [Delivery], under token: LeaseToken, askedMs: UInt64, isMoreOnDisk: Bool
     ) -> Bool {
@@ -119,7 +118,7 @@ public final class Lane: Sendable {
         return isServed
     }
 
-    /// Deliveries were not committed after all.
+    /// The commit failed, so reserved room is freed.
     public func cancelled(_ count: Int) {
         let (todo, waiters) = cell.withLock { cell in
             (cell.state.cancelled(count), cell.takeWaiters())
@@ -128,30 +127,29 @@ public final class Lane: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    // MARK: Something happens
+    // MARK: Events
 
     /// Something waits on disk.
     public func backlog() { step { state, _ in state.backlog() } }
 
-    /// What the plugin was waiting for may be there now: a credential, or room.
+    /// The plugin may have what it waited for: a credential, or room.
     public func resume() { step { state, _ in state.resume() } }
 
-    /// Credentials are new: what was refused with the previous ones may be taken now.
+    /// Credentials have changed: what was refused with the previous ones may be accepted now.
     public func credentialsChanged() { step { state, _ in state.credentialsChanged() } }
 
-    /// What held the lane may be mended: it tries at once.
+    /// The cause of the hold may be fixed: probes at once.
     public func tryNow() { step { state, _ in state.tryNow() } }
 
-    /// Deliveries in flight that an order would cancel, and that it comes too late for.
+    /// Deliveries in flight that a cancel order matches but cannot stop.
     public func inFlight(coveredBy order: CancelOrder) -> Int {
         cell.withLock { $0.state.inFlight(coveredBy: order) }
     }
 
-    /// Operators have paused this, and nothing else.
+    /// Replaces all pauses and cancel orders.
     public func pause(_ order: LanePause) { step { state, now in state.pause(order, now) } }
 
-    /// To be called every few seconds: keeps the leases and its share, and writes the log lines whose interval is
-    /// over.
+    /// To be called every few seconds: extends leases, adjusts the share, and writes log lines whose interval is over.
     public func tend() {
         let isShared = world.store.isShared
         step { state, now in state.tended(now, isShared: isShared) }
@@ -161,26 +159,26 @@ public final class Lane: Sendable {
 
     func learned(_ outcomes: [Outcome]) { step { state, _ in state.learned(outcomes) } }
 
-    // MARK: The end
+    // MARK: Shutdown
 
     /// Leases nothing more; what is in memory is still sent.
     public func drain() { cell.withLock { $0.state.drain() } }
 
-    /// Gives back what was not sent, for the lane that has taken this one's place; what is in flight ends here.
+    /// Returns unsent deliveries for the successor; requests in flight end here.
     public func leave() { step { state, now in state.leave(now) } }
 
-    /// Waits until nothing is in memory, at most so long.
+    /// Waits until nothing is in memory, for at most `deadlineMs`.
     public func idle(deadlineMs: UInt64) async { await wait(isForEnd: false, ms: deadlineMs) {} }
 
-    /// Ends, with what is left given back: its connections have a second to finish.
+    /// Stops and releases unsent deliveries; connections have a second to finish.
     public func stop() async {
         await carrier.shutdown(deadlineMs: 1_000)
-        // A plugin that does not return is not waited for.
+        // A plugin that hangs is not waited for.
         await wait(isForEnd: true, ms: 1_000) { beginStop() }
         end()
     }
 
-    /// Ends when what has come back is read.
+    /// Stops once pending results are read.
     func beginStop() { step { state, now in state.stop(now) } }
 
     /// Ends now.
@@ -189,9 +187,9 @@ public final class Lane: Sendable {
         sink.close()
     }
 
-    /// Nothing is in memory, and nothing is on its way here.
+    /// Nothing is in memory, and no work is pending.
     var isIdle: Bool { cell.withLock { $0.state.isIdle } }
-    /// It has ended, and the store knows how its deliveries did.
+    /// It has ended, and the store has all its settlements.
     var isOver: Bool { cell.withLock { $0.state.isOver } }
     /// It has ended.
     var isStopped: Bool { cell.withLock { $0.state.isStopped } }
@@ -213,7 +211,7 @@ public final class Lane: Sendable {
         perform(change { body(&$0, now) })
     }
 
-    /// Changes the state in a way that may change how long leases last.
+    /// Changes the state, and publishes the end of its leases for the sending threads.
     private func change<Value: Sendable>(_ body: (inout LaneState) -> Value) -> Value {
         cell.withLock { cell in
             defer { heldUntilMs.store(cell.state.heldUntilMs, ordering: .relaxed) }
@@ -221,7 +219,7 @@ public final class Lane: Sendable {
         }
     }
 
-    /// Whether a request that the carrier has may leave: the lane surely holds its delivery.
+    /// Whether the carrier may send a request: the lease of its delivery is guaranteed.
     fileprivate var maySend: Bool {
         world.clock.now.steadyMs < heldUntilMs.load(ordering: .relaxed)
     }
@@ -298,7 +296,7 @@ public final class Lane: Sendable {
         }
     }
 
-    /// Which texts of their payloads had been shortened.
+    /// Copies from the responses which payload texts were shortened.
     private static func note(_ responses: [HTTPResponse], in outcomes: inout [Outcome]) {
         for response in responses where !response.shortened.isEmpty {
             for index in outcomes.indices where response.items.contains(outcomes[index].item) {
@@ -318,7 +316,7 @@ public final class Lane: Sendable {
             })
     }
 
-    // MARK: What is to be done
+    // MARK: Effects
 
     private func perform(_ todo: LaneTodo) {
         guard !todo.isEmpty else { return }
@@ -347,9 +345,9 @@ public final class Lane: Sendable {
         if todo.isTurn { world.clock.run { self.run() } }
     }
 
-    /// Leaves what a predecessor still has in flight to it: after a pause longer than a lease, the store lends it again.
+    /// Leaves to a predecessor what it still has in flight: the store leases it again if a pause exceeds its lease.
     ///
-    /// If its outcome is refused because the lease is of a later life, nobody has it until this lease ends.
+    /// If the store refuses its outcome because the lease is from a later run, nobody has it until this lease ends.
     private func withoutUnderWay(_ lease: StoreLease, askedMs: UInt64) -> StoreLease {
         var lease = lease
         for lane in predecessors() where !lease.deliveries.isEmpty {
@@ -373,14 +371,14 @@ public final class Lane: Sendable {
         }
         let count = endings.count { $0.wasInMemory }
         guard let token = cell.withLock({ $0.state.token }) else {
-            // They were lost in the meantime: who has them now tells how they ended.
+            // Their leases were lost meanwhile: the new holder reports their outcome.
             return world.clock.adjust(inMemory: -count)
         }
         let pack = world.ledger.record(endings)
         settle(world.ledger.ends(of: endings), under: token, pack, count, wereLate: false)
     }
 
-    /// Tries until the store has them: a push that was taken must not be sent again.
+    /// Repeats until the store has them: an accepted push must not be sent again.
     private func settle(
         _ ends: [LeaseEnd], under token: LeaseToken, _ pack: OutcomePack, _ count: Int,
         wereLate: Bool
@@ -401,8 +399,8 @@ public final class Lane: Sendable {
         }
     }
 
-    /// What came too late for this lane is due for whoever is next: at once, or when its lease ends. A successor
-    /// leases under the same token, so what may be its own by now must not be released.
+    /// Releases deliveries leased too late for this lane, or lets their leases run out. A successor leases under the
+    /// same token, so those it may hold by now must not be released.
     private func giveBack(_ late: LaneReturn) {
         guard world.clock.now.steadyMs < late.endMs else { return onReturned() }
         world.store.settle(late.ends, under: late.token, outcomes: OutcomePack()) { refusal in
@@ -427,7 +425,7 @@ public final class Lane: Sendable {
                 lane.step { state, now in state.hear(why, now, random: chance) }
             }
         case .back(let cause, _):
-            // What waits for the provider alone need not wait any longer.
+            // Deliveries that wait only for the provider are due now.
             world.store.hasten(key)
             for lane in siblings() { lane.step { state, _ in state.tryNow(after: cause) } }
         case .forgotten: break
@@ -435,7 +433,7 @@ public final class Lane: Sendable {
     }
 }
 
-/// Where a carrier tells its lane what comes back; made before the lane.
+/// Where a carrier reports results to its lane; it exists before the lane.
 public final class LaneSink: Sendable {
     private let lane = Mutex<Lane?>(nil)
 
@@ -444,11 +442,11 @@ public final class LaneSink: Sendable {
     /// Requests have their results.
     public func answered(_ results: [PushResult]) { lane.withLock { $0 }?.answered(results) }
 
-    /// A plugin with a transport of its own knows outcomes.
+    /// Outcomes from a plugin with a transport of its own.
     public func learned(_ outcomes: [Outcome]) { lane.withLock { $0 }?.learned(outcomes) }
 
-    /// Whether a request may leave now. A carrier asks before it sends what has waited: the process may have been
-    /// stopped meanwhile.
+    /// Whether a request may leave now. Carriers ask before sending a request that has waited, since the process may
+    /// have been suspended meanwhile.
     public var maySend: Bool { lane.withLock { $0 }?.maySend ?? false }
 
     fileprivate func set(_ new: Lane) { lane.withLock { $0 = new } }
@@ -456,7 +454,7 @@ public final class LaneSink: Sendable {
     fileprivate func close() { lane.withLock { $0 = nil } }
 }
 
-/// Somebody who waits for a lane, until it is idle or has stopped, or the time is over.
+/// A task waiting until a lane is idle or stopped, or until a time-out.
 private final class LaneWaiter: Sendable {
     let isForEnd: Bool
     private let continuation: Mutex<CheckedContinuation<Void, Never>?>

@@ -1,22 +1,22 @@
 internal import SignalboxCore
 
-/// When and why deliveries of a lane had to wait: what a push that is late says of itself.
+/// When and why a lane held deliveries, to explain late pushes.
 ///
-/// It ends with its lane: one that rests has nothing that waits.
+/// It ends with its lane, which is safe: a lane that retires has nothing waiting.
 struct LaneDelays: Sendable {
-    /// A time in which nothing was sent.
+    /// A period in which nothing was sent.
     struct Delay: Sendable, Equatable {
-        /// An operator paused this route alone; nil: it held for the whole lane.
+        /// The paused route; nil if the whole lane was held.
         var route: String?
         var sinceUnixMs: UInt64
         var untilUnixMs: UInt64
-        /// An operator paused it. Otherwise the provider was down, or refused it.
+        /// Whether an operator paused it; otherwise the provider was down or refused it.
         var isPause: Bool
         /// `paused by anna: wrong text`.
         var words: String
     }
 
-    /// The newest are kept.
+    /// Only the newest are kept.
     static let countMax = 16
 
     private(set) var past: [Delay] = []
@@ -30,10 +30,10 @@ struct LaneDelays: Sendable {
 }
 
 extension LaneState {
-    /// A push is late that is this old, in milliseconds, and waited that long for a pause or its provider.
+    /// A push counts as late if it is this old, in milliseconds, and was held that long.
     static let lateMs: UInt64 = 10_000
 
-    /// How a delivery leaves the lane. If it ends late, it says how long it was held, and why.
+    /// How a delivery leaves the lane. A late one says how long it was held, and why.
     func ended(
         _ delivery: Delivery, _ kind: LaneEnding.Kind, _ outcome: Outcome, _ now: LaneTime,
         wasInMemory: Bool = true, supersedes: Supersession? = nil
@@ -42,7 +42,7 @@ extension LaneState {
             delivery, kind, outcome, unixMs: now.unixMs, wasInMemory: wasInMemory,
             supersedes: supersedes)
         let received = delivery.content.receivedUnixMs
-        // Nearly all end here.
+        // The usual case: not late.
         guard received > 0, received + Self.lateMs <= now.unixMs else { return ending }
         switch kind {
         case .delivered, .failed: explain(&ending, receivedUnixMs: received, now)
@@ -62,7 +62,7 @@ extension LaneState {
             if delay.isPause { ending.pausedMs += ms }
             if ms > longest.ms { longest = (ms, delay.words) }
         }
-        // A sender and its route may be paused at once.
+        // The pauses of a sender and its route may overlap.
         let ageMs = now.unixMs - receivedUnixMs
         ending.pausedMs = min(ending.pausedMs, ageMs)
         guard heldMs >= Self.lateMs else { return }
@@ -71,7 +71,7 @@ extension LaneState {
         ending.outcome.detail = detail.isEmpty ? words : "\(detail); \(words)"
     }
 
-    /// Those that are over, and those that are not.
+    /// Past delays, and current ones up to `unixMs`.
     private func delays(until unixMs: UInt64) -> [LaneDelays.Delay] {
         delays.past + (hold.map { [Self.delay($0, until: unixMs)] } ?? [])
             + Self.delays(paused, until: unixMs)
@@ -85,7 +85,7 @@ extension LaneState {
                 .joined(separator: ", "))
     }
 
-    /// The pauses of an order, or those that `next` has not.
+    /// The pauses in an order; with `next`, those it lifts.
     static func delays(
         _ order: LanePause, until unixMs: UInt64, without next: LanePause? = nil
     ) -> [LaneDelays.Delay] {

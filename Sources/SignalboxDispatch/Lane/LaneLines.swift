@@ -12,7 +12,7 @@ public struct LaneLine: Sendable, Equatable {
 
     /// What happened.
     public var what: What
-    /// From a closed list of the sender.
+    /// From a closed list per sender.
     public var reason: String
     /// How many deliveries the line stands for.
     public var count: Int
@@ -23,7 +23,7 @@ public struct LaneLine: Sendable, Equatable {
 /// One line per reason and interval: an outage that fails 20,000 attempts is not 20,000 lines.
 struct LaneLines: Sendable {
     static let intervalMs: UInt64 = 10_000
-    /// Reasons come from a closed list; a plugin that invents them all the time gets one line for the rest.
+    /// Reasons come from a closed list; a plugin that keeps inventing new ones gets one line for the excess.
     static let reasonsMax = 32
 
     private struct Key: Hashable {
@@ -33,7 +33,7 @@ struct LaneLines: Sendable {
 
     private var lines = RepeatedLines<Key, String>(intervalMs: intervalMs)
 
-    /// Counts some; the line to write now, if there is one.
+    /// Counts deliveries; returns the line to write now, if any.
     mutating func note(
         _ what: LaneLine.What, _ reason: String, count: Int = 1, detail: String, nowMs: UInt64
     ) -> LaneLine? {
@@ -42,7 +42,7 @@ struct LaneLines: Sendable {
         return lines.note(key, count: count, detail: detail, nowMs: nowMs).map(Self.line)
     }
 
-    /// Lines whose interval is over; reasons that have not come up for an interval are forgotten.
+    /// Lines whose interval is over; reasons not seen for an interval are dropped.
     mutating func due(nowMs: UInt64) -> [LaneLine] { Self.sorted(lines.due(nowMs: nowMs)) }
 
     /// All that was counted and not written.

@@ -14,19 +14,19 @@ public struct LaneWorld: Sendable {
     }
 }
 
-/// Time, chance and threads of a lane.
+/// Clock, randomness and worker threads of a lane.
 public protocol LaneClock: Sendable {
     /// The current time.
     var now: LaneTime { get }
     /// 0..<1.
     func random() -> Double
-    /// Runs a job on a worker soon. Bounded: one job per lane.
+    /// Runs a job on a worker soon. Bounded to one job per lane.
     func run(_ job: @escaping @Sendable () -> Void)
-    /// Rings once in `ms` milliseconds; replaces the alarm that the lane has set before.
+    /// Calls `ring` once in `ms` milliseconds; replaces the lane's previous alarm.
     func wake(lane: Int, inMs ms: UInt64, _ ring: @escaping @Sendable () -> Void)
-    /// Rings once in `ms` milliseconds.
+    /// Calls `ring` once in `ms` milliseconds.
     func after(ms: UInt64, _ ring: @escaping @Sendable () -> Void)
-    /// Deliveries that came into memory, or left it.
+    /// Deliveries that entered memory (positive) or left it (negative).
     func adjust(inMemory delta: Int)
 }
 
@@ -34,36 +34,35 @@ public protocol LaneClock: Sendable {
 ///
 /// `done` is called once, on any thread, and must return soon.
 public protocol LaneStore: Sendable {
-    /// Whether other gateways use it at present.
+    /// Whether other gateways use it at the moment.
     var isShared: Bool { get }
-    /// Lends deliveries of a lane; nil: the store failed.
+    /// Leases deliveries of a lane; nil if the store failed.
     func lease(_ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void)
-    /// Ends leases, and appends to the stream of outcomes in the same commit; nil: the store failed, and nothing
-    /// has changed.
+    /// Ends leases, and appends to the outcome stream in the same commit; nil if the store failed and nothing changed.
     func settle(
         _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
         done: @escaping @Sendable (LeaseRefusal?) -> Void)
-    /// Makes leases last so many milliseconds from now; nil: the store failed.
+    /// Extends leases to `forMs` milliseconds from now; nil if the store failed.
     func extend(
         _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
         done: @escaping @Sendable (LeaseRefusal?) -> Void)
-    /// Makes deliveries due that wait only for their provider to be back.
+    /// Makes deliveries due that wait only for their provider to recover.
     func hasten(_ lane: LaneKey)
 }
 
-/// What is written down about a lane's deliveries.
+/// What is recorded about a lane's deliveries.
 public protocol LaneLedger: Sendable {
-    /// How often a delivery is tried, and when.
+    /// The retry policy of a delivery.
     func policy(of delivery: Delivery) -> RetryPolicy
     /// Deliveries are handed to the carrier.
     func offered(_ batch: [Delivery], unixMs: UInt64)
-    /// Deliveries ended their stay in memory; what receivers of outcomes are told of it.
+    /// Records deliveries that left memory; returns what the outcome receivers are told.
     func record(_ endings: [LaneEnding]) -> OutcomePack
     /// Whether a delivery that failed for good is kept as a dead letter.
     func keepsLetter(of ending: LaneEnding) -> Bool
-    /// Somebody else has, or soon may have, what a lane thought it held.
+    /// Another gateway holds, or may soon hold, what this lane had leased.
     func leasesLost(_ lane: LaneKey, count: Int)
-    /// A lane is held, or is no longer.
+    /// A lane was held, or its hold is over.
     func held(_ lane: LaneKey, _ change: LaneHoldChange)
     /// A line for the log.
     func write(_ line: LaneLine, of lane: LaneKey)
@@ -83,25 +82,25 @@ extension LaneLedger {
 ///
 /// `offer` and `classify` are called on the worker that runs the lane, one call at a time.
 public protocol LaneCarrier: Sendable {
-    /// What the lane has to know of it.
+    /// The carrier's properties that the lane needs.
     var traits: LaneTraits { get }
-    /// Most deliveries per call; nil: the lane's choice. It may change: after a crash a plugin gets one at a time.
+    /// Most deliveries per call; nil leaves it to the lane. It may change: after a crash a plugin gets one at a time.
     var batchMax: Int? { get }
-    /// Hands deliveries over. What comes of them is told to the lane's `answered`.
+    /// Hands deliveries over. Results go to the lane's `answered`.
     func offer(_ batch: [Delivery]) -> LaneOffer
-    /// Reads answers; further requests that they ask for are on their way when it returns.
+    /// Classifies answers. Follow-up requests they call for have been started when it returns.
     func classify(_ responses: [HTTPResponse]) -> [Outcome]
-    /// Gives back what was not sent yet.
+    /// Returns unsent deliveries.
     func withdraw()
-    /// Takes nothing more to a connection.
+    /// Sends nothing more over a connection.
     func leave(connection: UInt64)
-    /// The provider has refused this credential.
+    /// The provider refused this credential.
     func credentialRefused(_ name: String)
-    /// The plugin's secrets have changed: connections to come use the new ones.
+    /// The plugin's secrets have changed: new connections use the new ones.
     func renew() async throws
     /// The connections at this moment, for readiness.
     func connections() async -> LaneConnections
-    /// Gives its connections up; each request has its result when this returns.
+    /// Closes its connections; when this returns, every request has its result.
     func shutdown(deadlineMs: Int) async
 }
 
@@ -111,11 +110,11 @@ public struct LaneConnections: Sendable {
     public var readyCount = 0
     /// Connections that are being made.
     public var connectingCount = 0
-    /// The last connect failed and none has succeeded since.
+    /// Whether the last connect failed and none has succeeded since.
     public var isFailing: Bool { !failure.isEmpty }
-    /// Why the last connect failed; empty: it did not, or one has succeeded since.
+    /// Why the last connect failed; empty if none has failed since the last success.
     public var failure = ""
-    /// The proxy that they go through; empty: none.
+    /// The proxy they use; empty if none.
     public var proxy = ""
 
     /// None.
@@ -126,35 +125,35 @@ public struct LaneConnections: Sendable {
 public struct LaneTraits: Sendable {
     /// A push whose fate is unknown must not be sent again.
     public var isAtMostOnce = false
-    /// Deliveries with one stable id go out one after the other: a later one says what is so now.
+    /// Deliveries with the same stable id are sent one after the other: a later one corrects an earlier one.
     public var keepsOrder = false
-    /// How long a delivery whose request timed out waits at least for its late answer.
+    /// How long a delivery that timed out waits, at least, for a late answer.
     public var lateAnswerMs: UInt64 = 0
-    /// It does not say how much it takes, so the lane begins with a little.
+    /// Its capacity is unknown, so the lane starts with few requests.
     public var startsSlowly = true
 
-    /// A carrier that takes as much as it likes.
+    /// The defaults.
     public init() {}
 }
 
 /// What a carrier did with a batch.
 public enum LaneOffer: Sendable {
-    /// It has all of them; of these the outcome is known already.
+    /// It took all of them; `settled`: outcomes already known.
     case taken(settled: [Outcome])
-    /// It has no use for those from this index on, until it says so.
+    /// It cannot take those from this index on until it says so.
     case held(from: Int)
-    /// It has no use for any of them until it has a credential.
+    /// It cannot take any until it has a credential.
     case uncredentialed
-    /// It failed; `isCredential`: no credential can be had.
+    /// It failed; `isCredential`: because it cannot get a credential.
     case failed(words: String, isCredential: Bool)
 
-    /// What becomes of a delivery on which the plugin failed.
+    /// The outcome of a delivery on which the plugin failed.
     public static func failure(
         of delivery: Delivery, words: String, isCredential: Bool
     ) -> Outcome {
         var outcome = Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed")
         if isCredential {
-            // Nothing of this sender can be sent until somebody mends that.
+            // Nothing of this sender can be sent until an operator fixes that.
             outcome = Outcome(item: delivery.id, kind: .config, reason: "credential_refused")
             outcome.scope = .instance
         }

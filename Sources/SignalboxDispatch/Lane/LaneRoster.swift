@@ -2,20 +2,20 @@ internal import SignalboxCore
 
 /// Which lanes exist, which are being made, and which could not be made: a value without threads or time.
 ///
-/// A lane is made outside of any lock, by asking its plugin, and the instances may change in the meantime. Whoever
-/// makes one gets a ticket first; a change makes earlier tickets outdated.
+/// Making a lane calls its plugin, outside of any lock, and the instances may change meanwhile. So the maker takes a
+/// ticket first, and a change makes earlier tickets outdated.
 struct LaneRoster<Member: Sendable>: Sendable {
     struct Ticket: Sendable {
-        /// No other lane has this number.
+        /// Unique among lanes.
         let number: Int
         fileprivate let epoch: Int
     }
 
-    /// What a backlog asks for.
+    /// What to do about a backlog.
     enum Call {
         case tell(Member)
         case make
-        /// It is being made, it waits for a place, or the gateway stops.
+        /// The lane is being made, waits for a place, or the gateway is stopping.
         case nothing
     }
 
@@ -30,7 +30,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
 
     private struct Refusal {
         let reason: String
-        /// Nothing waits for it any more, so it need not be shown after this, in milliseconds of a steady clock.
+        /// Until when it is shown, in milliseconds of a steady clock; by then nothing waits for it.
         let untilMs: UInt64
     }
 
@@ -40,29 +40,29 @@ struct LaneRoster<Member: Sendable>: Sendable {
     }
 
     private var entries: [LaneKey: Entry] = [:]
-    /// Lanes that were taken out, and may still have deliveries under way.
+    /// Lanes that were removed and may still have deliveries in flight.
     private(set) var leaving: [LaneKey: [Member]] = [:]
     private var refused: [LaneKey: Refusal] = [:]
-    /// Keys whose lanes are made when others have ended, the first ones first.
+    /// Keys waiting for a place, in order: their lanes are made when others end.
     private var queue: [LaneKey] = []
     private var queued: Set<LaneKey> = []
-    /// What lanes knew that have ended for want of work.
+    /// What retired lanes knew about dead tokens.
     private(set) var doubts: [LaneKey: DeathDoubt] = [:]
-    /// What lanes knew before this time of the steady clock may be forgotten.
+    /// What lanes knew before this steady time may be lost.
     private(set) var knownSinceMs: UInt64
     private let countMax: Int
     private var nextNumber = 1
     private var epoch = 0
     private var isClosed = false
 
-    /// How long an app that no sender handles is shown: it came from an event, and what came for it is no more.
+    /// How long an app without a sender is shown: its name came from an event, whose deliveries are gone by then.
     static var unknownAppMs: UInt64 { 600_000 }
-    /// Most refusals that are remembered: their apps come from events.
+    /// Most refusals remembered, since events can name any app.
     static var refusalsMax: Int { 1_000 }
-    /// Most lanes that have ended and whose doubt is remembered.
+    /// Most retired lanes whose doubt is kept.
     static var doubtsMax: Int { 10_000 }
 
-    /// At most so many lanes at once, besides those of senders without an app, which the configuration bounds.
+    /// At most `countMax` lanes, not counting senders without an app, which the configuration bounds.
     init(countMax: Int = .max, nowMs: UInt64 = 0) {
         self.countMax = countMax
         knownSinceMs = nowMs
@@ -93,7 +93,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
         if case .ready(let member) = entries[key] { member } else { nil }
     }
 
-    /// Whether it is being made: whoever makes it tells it what waits.
+    /// Whether it is being made; the maker then tells it what waits.
     func isMaking(_ key: LaneKey) -> Bool {
         if case .making = entries[key] { true } else { false }
     }
@@ -105,7 +105,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
         case .making: return .nothing
         case nil where isClosed: return .nothing
         case nil where isFull && !key.app.isEmpty:
-            // Asked for again when it has its turn; what waits for it is on disk.
+            // Retried when a place is free; its deliveries are on disk.
             if queued.insert(key).inserted { queue.append(key) }
             return .nothing
         case nil:
@@ -114,7 +114,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
         }
     }
 
-    /// Takes out keys that waited for a place, as many as there are places.
+    /// Removes and returns waiting keys, as many as there are free places.
     mutating func admitted() -> [LaneKey] {
         let count = min(queue.count, max(0, countMax - entries.count))
         guard count > 0 else { return [] }
@@ -124,7 +124,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
         return first
     }
 
-    /// Takes a lane out that has nothing to do: the next delivery makes a new one, with its doubt.
+    /// Removes an idle lane; the next delivery makes a new one, which inherits its doubt.
     mutating func retire(
         _ key: LaneKey, _ doubt: DeathDoubt = DeathDoubt(), nowMs: UInt64 = 0
     ) {
@@ -141,7 +141,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
     /// Whether it waits for a place.
     func isQueued(_ key: LaneKey) -> Bool { queued.contains(key) }
 
-    /// Somebody begins to make a lane; nil: the gateway stops.
+    /// Starts making a lane; nil if the gateway is stopping.
     mutating func begin(_ key: LaneKey) -> Ticket? {
         guard !isClosed else { return nil }
         if entries[key] == nil { entries[key] = .making }
@@ -149,7 +149,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
         return Ticket(number: nextNumber, epoch: epoch)
     }
 
-    /// A lane is made.
+    /// Adds a lane that was made.
     mutating func enter(_ member: Member, _ key: LaneKey, _ ticket: Ticket) -> Entrance {
         guard ticket.epoch == epoch else { return .isOutdated }
         if case .ready = entries[key] { return .isTaken }
@@ -158,32 +158,32 @@ struct LaneRoster<Member: Sendable>: Sendable {
         return .entered
     }
 
-    /// A lane could not be made; false: the instances changed in the meantime, and the new ones were not asked.
-    /// `isUnknown`: no sender handles its app.
+    /// Records that a lane could not be made. False if the instances changed meanwhile, since the new ones were not
+    /// asked. `isUnknown`: no sender handles its app.
     mutating func refuse(
         _ key: LaneKey, _ reason: String, isUnknown: Bool = false, _ ticket: Ticket, nowMs: UInt64
     ) -> Bool {
         guard ticket.epoch == epoch else { return false }
-        // Another maker may have had more luck.
+        // A concurrent maker may have succeeded.
         guard case .making = entries[key] else { return true }
         entries[key] = nil
         if refused.count >= Self.refusalsMax, refused[key] == nil {
             refused.remove(at: refused.startIndex)
         }
-        // Without an app it is the configuration that is wrong.
+        // Without an app the configuration is at fault, so the refusal stays until it changes.
         let isBrief = isUnknown && !key.app.isEmpty
         refused[key] = Refusal(
             reason: reason, untilMs: isBrief ? nowMs + Self.unknownAppMs : .max)
         return true
     }
 
-    /// The instances of some lanes have changed: takes these lanes out.
+    /// The instances of some lanes have changed: removes these lanes.
     mutating func remove(nowMs: UInt64 = 0, where isWanted: @Sendable (LaneKey) -> Bool) -> [Member]
     {
         epoch += 1
         queue.removeAll(where: isWanted)
         queued = Set(queue)
-        // Their settings may be mended.
+        // Wrong settings may have caused the doubt and be fixed now.
         doubts = doubts.filter { !isWanted($0.key) }
         knownSinceMs = nowMs
         refused = refused.filter { !isWanted($0.key) }
@@ -195,13 +195,13 @@ struct LaneRoster<Member: Sendable>: Sendable {
         }
     }
 
-    /// Some lanes that were taken out are over.
+    /// Forgets removed lanes that are over.
     mutating func forget(_ key: LaneKey, where isOver: (Member) -> Bool) {
         leaving[key]?.removeAll(where: isOver)
         if leaving[key]?.isEmpty == true { leaving[key] = nil }
     }
 
-    /// Takes all lanes out, for good.
+    /// Removes all lanes for good.
     mutating func close() -> [Member] {
         isClosed = true
         return remove { _ in true }

@@ -1,10 +1,10 @@
 public import SignalboxCore
 
-/// Deliveries come, from events that are being committed and from the disk.
+/// Arrivals: from events being committed and from the disk.
 extension LaneState {
-    /// Keeps room for deliveries that are being committed; those that it will take over at once.
+    /// Reserves room for deliveries that are being committed; returns those it takes at once.
     public mutating func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
-        // What waits on disk is older, and goes first.
+        // What waits on disk is older and goes first.
         guard life == .open, !disk.hasBacklog, !disk.isLeasing, disk.unsettledCount == 0,
             !health.breaker.isOpen, !term.isGivenUp || window.count == 0, !paused.isWhole
         else { return [] }
@@ -12,9 +12,9 @@ extension LaneState {
         return window.reserve(deliveries.filter { paused.routes[$0.route] == nil })
     }
 
-    /// Deliveries are on disk: these were reserved at `askedMs`, and others wait there or not.
+    /// Deliveries are on disk: `taken` were reserved at `askedMs`; `isMoreOnDisk` says whether others wait there.
     ///
-    /// `isServed` false: the lane is on its way out, and what waits on disk is for its successor.
+    /// `isServed` is false if the lane is ending; what is on disk is then for its successor.
     public mutating func committed(
         _ taken: [Delivery], under token: LeaseToken, askedMs: UInt64, isMoreOnDisk: Bool
     ) -> (isServed: Bool, todo: LaneTodo) {
@@ -29,7 +29,7 @@ extension LaneState {
         return (life == .open, todo)
     }
 
-    /// Deliveries were not committed after all: their room is for what waits on disk.
+    /// The commit failed: its room is free for what waits on disk.
     public mutating func cancelled(_ count: Int) -> LaneTodo {
         window.release(reserved: count)
         return disk.hasBacklog ? turnSoon() : LaneTodo()
@@ -48,13 +48,13 @@ extension LaneState {
 
     // MARK: The disk
 
-    /// What to ask the store for, if there is room and something is due.
+    /// What to ask the store for; nil if there is no room or nothing is due.
     mutating func nextWish(_ now: LaneTime) -> LeaseWish? {
         if let due = disk.nextDueMs, due <= now.steadyMs {
             disk.nextDueMs = nil
             disk.hasBacklog = true
         }
-        // A held lane with nothing in memory asks anyway: with nothing on disk either, the hold is over.
+        // A held lane with nothing in memory asks anyway: if nothing is on disk either, the hold is over.
         let isCurious = hold != nil && window.isEmpty && disk.nextDueMs == nil
         guard life == .open, disk.hasBacklog || isCurious, !disk.isLeasing,
             disk.unsettledCount == 0, disk.retryMs <= now.steadyMs, !isGivenUp(now), !paused.isWhole
@@ -62,7 +62,7 @@ extension LaneState {
         let room: Int
         var isProbe = false
         switch health.breaker.permission(nowMs: now.steadyMs) {
-        // While the provider takes nothing the rest stays on disk.
+        // While the provider accepts nothing, the rest stays on disk.
         case .none: return nil
         case .probe:
             isProbe = true
@@ -78,18 +78,18 @@ extension LaneState {
         return LeaseWish(max: room, forMs: rules.leaseMs, isProbe: isProbe)
     }
 
-    /// The store has lent deliveries, or could not: then it is asked again a second later.
+    /// The store leased deliveries, or failed and is asked again a second later.
     public mutating func leased(
         _ lease: StoreLease?, _ wish: LeaseWish, _ now: LaneTime
     ) -> LaneTodo {
         disk.isLeasing = false
         guard let lease else {
-            // A held lane may have asked out of curiosity: it is as curious afterwards.
+            // The failed request may have been made without a backlog, to end a hold: it must be repeated.
             disk.hasBacklog = true
             disk.retryMs = now.steadyMs + Self.pauseMs
             return turnSoon()
         }
-        // A probe need not be due: what else waits is not known.
+        // A probe need not be due, so its lease does not tell what else is.
         disk.hasBacklog =
             lease.hasMore || disk.hasNews || (wish.isProbe && !lease.deliveries.isEmpty)
         if let wait = lease.nextDueInMs { noteDue(now.steadyMs + wait) }
@@ -107,7 +107,7 @@ extension LaneState {
         let before = window.count
         take(lent, under: lease.token, askedMs: disk.askedMs, into: &todo)
         if window.count < before + lent.count {
-            // The store has answered out of order: these were given back, and lent before the lane knew of it.
+            // The store answered out of order: it leased these before the lane heard that their release was stored.
             todo.returned = back(
                 lent.filter { window.isSettling($0.id) }, lease.token, disk.askedMs)
         }
@@ -121,14 +121,14 @@ extension LaneState {
         return todo
     }
 
-    /// Ends what must no longer be sent: who has the device now must not see it.
+    /// Ends deliveries whose device has a new user, who must not see them.
     private mutating func endDeparted(
         _ lent: [Delivery], _ departed: Set<UInt64>, _ now: LaneTime, into todo: inout LaneTodo
     ) {
         for delivery in lent where departed.contains(delivery.id) {
             guard window.withdraw(delivery.id) else { continue }
             overdue[delivery.id] = nil
-            // Who was forgotten has left, too: the order is the reason.
+            // A forgotten user has left, too, but the order to forget is the reason to report.
             let reason = paused.cancelReason(of: delivery) ?? Self.departedReason
             todo.endings.append(cancelled(delivery, reason, now))
         }
@@ -146,16 +146,16 @@ extension LaneState {
         disk.nextDueMs = min(disk.nextDueMs ?? .max, steadyMs)
     }
 
-    /// The store knows how these deliveries ended but those that it refused; `wereLate`: it had failed on them before.
+    /// The store has these endings, except those it refused; `wereLate`: an earlier try had failed.
     ///
-    /// Only now can a lease find those that wait again.
+    /// Only now can a lease return those that wait for a retry.
     public mutating func stored(
         _ ends: [LeaseEnd], _ refusal: LeaseRefusal = LeaseRefusal(), wereLate: Bool,
         _ now: LaneTime
     ) -> LaneTodo {
         let hadNoRoom = window.isAwaitingStore
         window.committed(ends.lazy.map(\.id))
-        // They are not over for the store: a lease that brings them back is to be believed.
+        // The store refused these, so a lease that returns them is valid.
         if !ended.isEmpty { ended.subtract(refusal.isFenced ? ends.map(\.id) : refusal.lost) }
         var isWaiting = false
         var asideCount = 0
@@ -180,6 +180,6 @@ extension LaneState {
         return todo
     }
 
-    /// The store could not take these for the first time: until it has, nothing more comes into memory.
+    /// The store failed on these for the first time: until it has them, nothing more is leased.
     public mutating func unsettled(_ count: Int) { disk.unsettledCount += count }
 }

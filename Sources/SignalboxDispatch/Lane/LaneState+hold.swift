@@ -2,7 +2,7 @@ public import SignalboxCore
 
 /// What a lane does when its breaker opens or closes.
 extension LaneState {
-    /// The breaker has changed. `why`: the outcome that did it, as far as it is known.
+    /// The breaker changed. `why`: the outcome that caused it, if known.
     mutating func turned(
         from before: Breaker.Cause?, to after: Breaker.Cause?, _ why: Outcome?, _ now: LaneTime,
         into todo: inout LaneTodo
@@ -23,7 +23,7 @@ extension LaneState {
         releaseReady(into: &todo, now)
     }
 
-    /// Another lane of the instance was told something that holds for all of them.
+    /// Another lane of the instance got an outcome that concerns all of them.
     public mutating func hear(
         _ why: Outcome, _ now: LaneTime, random: Double
     ) -> LaneTodo {
@@ -34,14 +34,14 @@ extension LaneState {
         let after = health.breaker.cause
         guard before != after else { return LaneTodo() }
         var own = why
-        // It is not told on.
+        // Narrowed, so that it is not passed on again.
         own.scope = .app
         var todo = turnSoon()
         turned(from: before, to: after, own, now, into: &todo)
         return todo
     }
 
-    /// The lane has nothing to try with: whether the provider is back shows with the next delivery.
+    /// Nothing is left to probe with, so the hold ends; the next delivery shows whether the provider is back.
     mutating func forgetHold(_ now: LaneTime, into todo: inout LaneTodo) {
         guard window.isEmpty, let cause = health.breaker.cause else { return }
         health.forget()
@@ -55,20 +55,20 @@ extension LaneState {
         hold = nil
     }
 
-    /// What held the lane may be mended: it tries at once. With nothing that may be sent now, it is held no more.
+    /// The cause may be fixed: probes at once. If nothing may be sent now, the hold ends.
     public mutating func tryNow() -> LaneTodo {
         health.tryNow()
         if health.mayBeMended { noteBacklog() }
         return turnSoon()
     }
 
-    /// Another lane of the instance has found that what held them is over.
+    /// Another lane of the instance found that the cause of their hold is over.
     public mutating func tryNow(after cause: Breaker.Cause) -> LaneTodo {
         health.breaker.cause == cause ? tryNow() : LaneTodo()
     }
 
-    /// The plugin has no use for these before it has a credential. A credential is soon there; if it is not, the lane
-    /// is held like one whose provider is out of reach.
+    /// The plugin needs a credential for these, which usually arrives soon. If it does not, the lane is held as if the
+    /// provider were unreachable.
     ///
     /// `pauseEndings`: as in `heldBack`.
     public mutating func uncredentialed(
@@ -76,7 +76,7 @@ extension LaneState {
     ) -> LaneTodo {
         heldBack(batch, pauseEndings: pauseEndings, now)
         let before = health.breaker.cause
-        // It may be there by now, and what holds the lane already is not over.
+        // The credential may have arrived, or the lane may be held for another cause, which stays.
         guard pause.endings == pauseEndings, before == nil || isUncredentialed else {
             return LaneTodo()
         }
@@ -87,7 +87,7 @@ extension LaneState {
             pause.credential = (since, now.steadyMs)
             guard now.steadyMs - since >= Self.credentialMs else { return LaneTodo() }
         }
-        // From here on the breaker says when to try.
+        // From now on the breaker schedules the attempts.
         pause.untilMs = nil
         let id = batch.first?.id ?? 0
         health.probe(id, nowMs: now.steadyMs)
@@ -102,15 +102,15 @@ extension LaneState {
         return todo
     }
 
-    /// The reason of a hold: the plugin has had no credential for a while.
+    /// The reason of a hold for lack of a credential.
     public static let noCredential = "credential"
 
-    /// It is held because there is no credential.
+    /// Whether it is held for lack of a credential.
     private var isUncredentialed: Bool {
         hold?.cause == .down && hold?.reason == Self.noCredential
     }
 
-    /// Credentials are new: what was refused with the previous ones, or could not be sent without, may be taken now.
+    /// Credentials have changed: what was refused or unsendable before may be accepted now.
     public mutating func credentialsChanged() -> LaneTodo {
         if health.breaker.cause == .misconfigured || isUncredentialed { health.tryNow() }
         return resume()

@@ -1,28 +1,27 @@
 public import SignalboxCore
 
-/// Under which token the lane holds what is in memory, and for how long.
+/// The token under which the lane holds deliveries, and for how long.
 ///
-/// *Held*: it may send. *Given up*: the store has not confirmed the leases in time, and by now another gateway may
-/// be about to send them. Then nothing is offered and nothing is leased, until an extension succeeds or the outcomes
-/// of what is in flight have come.
+/// *Held*: it may send. *Given up*: the store has not confirmed the leases in time, so another gateway may soon send
+/// the same deliveries. Then nothing is offered or leased until an extension succeeds or all outcomes in flight have
+/// arrived.
 extension LaneState {
-    /// It may not send: its leases are about to end.
+    /// It may not send, since its leases are about to end.
     func isGivenUp(_ now: LaneTime) -> Bool {
         window.count > 0 && term.isOver(now.steadyMs, leaseMs: rules.leaseMs)
     }
 
-    /// Nothing may leave from this steady time on, not even what the carrier has already.
+    /// From this steady time on nothing may leave, not even requests the carrier already has.
     var heldUntilMs: UInt64 { term.endMs(leaseMs: rules.leaseMs) }
 
-    /// Takes leased deliveries in, that were asked for at a time; what is held under an older token is somebody
-    /// else's by now.
+    /// Adds deliveries leased by a request at `askedMs`. Another holder has those held under an older token by now.
     mutating func take(
         _ deliveries: [Delivery], under token: LeaseToken, askedMs: UInt64,
         into todo: inout LaneTodo
     ) {
         guard !deliveries.isEmpty else { return }
         if let known = self.token, known != token {
-            // An answer that was overtaken by one of a later life: the store has taken these back.
+            // A late answer from an earlier epoch: the store has taken these back.
             if known.owner == token.owner, known.epoch > token.epoch { return noteBacklog() }
             dropAll(into: &todo)
         }
@@ -33,8 +32,8 @@ extension LaneState {
         todo.arrived += window.arrive(deliveries)
     }
 
-    /// The store has lent these to the lane's successor, under the same owner's token, because their leases had ended.
-    /// What is under way here stays here, so that its outcome counts and nobody sends it again; `rest`: the others.
+    /// The store leased these to the lane's successor under the same owner, because their leases had ended. Those in
+    /// flight here stay, so that their outcome counts and they are not sent twice; `rest` are the others.
     mutating func retake(
         _ deliveries: [Delivery], under token: LeaseToken, askedMs: UInt64
     ) -> (rest: [Delivery], todo: LaneTodo) {
@@ -46,8 +45,8 @@ extension LaneState {
         return (deliveries.filter { !ids.contains($0.id) }, todo)
     }
 
-    /// Now and then, whatever the lane is doing: extends leases in time, but those of deliveries that have not moved since
-    /// the last time, gives up what could not be extended, keeps no more than its share, and writes the log lines whose interval is over. `isShared`: other gateways use the store.
+    /// Called periodically: extends leases (not those of deliveries that have not moved since the last call), drops
+    /// what could not be extended, keeps to its share, and writes due log lines. `isShared`: others use the store.
     public mutating func tended(_ now: LaneTime, isShared: Bool = false) -> LaneTodo {
         var todo = LaneTodo()
         if restedMs(now) == nil { usedMs = now.steadyMs }
@@ -55,7 +54,7 @@ extension LaneState {
         giveUpIfOver(now, into: &todo)
         keepShare(now, isShared: isShared, into: &todo)
         if let token, term.wantsExtension(now.steadyMs, leaseMs: rules.leaseMs) {
-            // The next lease looks whether their devices still have these users.
+            // Released, since leasing again checks whether their devices still belong to these users.
             for delivery in window.takeStanding() { todo.endings.append(released(delivery, now)) }
             let ids = window.heldIDs
             guard !ids.isEmpty else { return todo }
@@ -66,7 +65,7 @@ extension LaneState {
         return todo
     }
 
-    /// The store has extended leases but those that it refused, or could not: then it is asked again.
+    /// The store extended leases, except those it refused; if it failed, it is asked again.
     public mutating func extended(
         _ wish: LeaseExtension, _ refusal: LeaseRefusal?, _ now: LaneTime
     ) -> LaneTodo {
@@ -82,7 +81,7 @@ extension LaneState {
         return todo
     }
 
-    /// The token is outdated: somebody else has all that the lane thought it held.
+    /// The token is outdated: another holder has everything the lane held.
     public mutating func fenced(under token: LeaseToken, _ now: LaneTime) -> LaneTodo {
         term.notExtended()
         guard self.token == token else { return LaneTodo() }
@@ -92,7 +91,7 @@ extension LaneState {
         return todo
     }
 
-    /// Somebody else has these. What may still be unsent is called back, and no outcome of theirs counts any more.
+    /// Another gateway holds these: unsent requests are recalled, and their outcomes do not count.
     private mutating func lose(_ ids: [UInt64], _ now: LaneTime, into todo: inout LaneTodo) {
         let flying = window.inFlightCount
         let count = window.drop(ids)
@@ -100,14 +99,14 @@ extension LaneState {
         todo.isWithdrawal = window.inFlightCount < flying
         for id in ids { overdue[id] = nil }
         health.probesDropped(ids)
-        // If their owner does nothing with them, they are due then.
+        // Due when the new holder's leases end, in case it does nothing.
         noteDue(now.steadyMs + rules.leaseMs)
         todo.arrived -= count
         tell("taken_over", count, now, into: &todo)
     }
 
-    /// The leases end soon. What was not sent is dropped: the store lends it when they have ended. What is in flight
-    /// ends here; whether that counts is up to the store.
+    /// The leases end soon. Unsent deliveries are dropped, and the store leases them again afterwards. Requests in
+    /// flight end here; the store decides whether their outcomes count.
     mutating func giveUpIfOver(_ now: LaneTime, into todo: inout LaneTodo) {
         guard isGivenUp(now) else { return }
         let count = window.drop(window.readyIDs)
@@ -120,7 +119,7 @@ extension LaneState {
         tell("not_extended", count, now, into: &todo)
     }
 
-    /// These came back unsent after that.
+    /// Drops deliveries that came back unsent after that.
     mutating func drop(unsent ids: [UInt64], into todo: inout LaneTodo) {
         todo.arrived -= window.drop(ids)
         for id in ids { _ = window.settle(id) }
@@ -136,7 +135,7 @@ extension LaneState {
         if let line { todo.lines.append(line) }
     }
 
-    /// Forgets all that is held; how many deliveries that were.
+    /// Drops all deliveries held; returns how many.
     @discardableResult
     private mutating func dropAll(into todo: inout LaneTodo) -> Int {
         token = nil

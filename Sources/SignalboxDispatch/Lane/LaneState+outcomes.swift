@@ -1,8 +1,8 @@
 public import SignalboxCore
 
-/// From outcomes to what becomes of deliveries.
+/// Turns outcomes into endings of deliveries.
 extension LaneState {
-    /// Settles outcomes. `policy`: how often a delivery is tried.
+    /// Settles outcomes. `policy`: the retry policy of a delivery.
     public mutating func take(
         _ outcomes: [Outcome], _ now: LaneTime, random: () -> Double,
         policy: (Delivery) -> RetryPolicy
@@ -37,12 +37,12 @@ extension LaneState {
             let supersedes = kind == .delivered ? noteAccepted(delivery, now) : nil
             todo.endings.append(ended(delivery, kind, outcome, now, supersedes: supersedes))
         }
-        // Before the breaker gives back what is ready.
+        // Before the breaker releases what is ready.
         if !moved.isEmpty { window.restore(moved) }
         if !unheld.isEmpty { drop(unsent: unheld, into: &todo) }
         let after = health.breaker.cause
         if before != after {
-            // What opened it is a failure, whatever else came in the same group.
+            // A failure opened it, whatever else is in the same group.
             let why = outcomes.last {
                 let verdict = Breaker.verdict($0, isFirst: true)
                 return verdict != .silent && (after == nil || verdict != .up)
@@ -52,8 +52,8 @@ extension LaneState {
         return todo
     }
 
-    /// Whether a delivery left its connection unsent, with nothing else wrong: it goes first to the next one,
-    /// costs no attempt, and need not see the disk.
+    /// Whether a delivery left its connection unsent with nothing else wrong: it goes first to the next connection,
+    /// costs no attempt and need not be written to disk.
     func isUnsent(_ outcome: Outcome) -> Bool {
         outcome.kind == .retry && outcome.reason == TransportFault.withdrawn.rawValue
     }
@@ -72,7 +72,7 @@ extension LaneState {
             count(.retried, outcome.reason, outcome.detail, now, into: &todo)
             return .retry(atUnixMs: at, isFree: isFree)
         case .failed(let reason):
-            // A dead token is no fault of anyone.
+            // A dead token is nobody's fault, so it gets no log line.
             if outcome.kind != .unregistered {
                 count(.failed, reason, outcome.detail, now, into: &todo)
             }
@@ -88,12 +88,12 @@ extension LaneState {
         if let line { todo.lines.append(line) }
     }
 
-    /// Remembers a delivery whose answer may still come, and forgets one that is settled.
+    /// Remembers a delivery whose answer may still arrive; forgets one that is settled.
     private mutating func note(
         _ outcome: Outcome, of delivery: Delivery, _ kind: LaneEnding.Kind
     ) {
         if case .retry = kind, outcome.reason == TransportFault.timeout.rawValue {
-            // Each leaves within two time-outs, or is forgotten here.
+            // Entries last two time-outs at most; cleared when full.
             if overdue.count >= rules.inMemoryMax { overdue = [:] }
             overdue[delivery.id] = delivery
         } else if !overdue.isEmpty {
@@ -106,10 +106,10 @@ extension LaneState {
         ended.insert(id)
     }
 
-    /// Outcomes of answers that came after their time-out.
+    /// Takes outcomes of answers that arrived after their time-out.
     ///
-    /// A push that was taken after all must not be sent again; any other late answer says nothing, since the
-    /// delivery is tried again anyway.
+    /// A push that was accepted after all must not be sent again; any other late answer is ignored, since the delivery
+    /// is retried anyway.
     public mutating func takeLate(
         _ outcomes: [Outcome], _ now: LaneTime, random: () -> Double
     ) -> LaneTodo {
@@ -119,7 +119,7 @@ extension LaneState {
             _ = doubt.judged(outcome, of: delivery.device, origin: "", now)
             let before = health.breaker.cause
             health.take(outcome, isFirst: false, nowMs: now.steadyMs, random: random())
-            // Its next attempt may be on its way, or ready; else it waits on disk.
+            // Its next attempt may be in flight or ready here; otherwise it waits on disk.
             let isHere =
                 window.settle(outcome.item) != nil || window.withdraw(outcome.item)
             if !isHere { noteEnded(outcome.item) }

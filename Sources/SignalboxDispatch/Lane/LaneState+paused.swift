@@ -2,25 +2,25 @@ internal import SignalboxCore
 
 /// What a lane does while operators have paused its sender, or routes.
 ///
-/// A paused sender leases nothing: its deliveries stay on disk, and what was not sent goes back there. Deliveries
-/// of a paused route share the lane with others, so they are leased in turn and put aside: due again when they expire, or
-/// when the route is resumed.
+/// A paused sender leases nothing: its deliveries stay on disk, and unsent ones return there. Deliveries of a paused
+/// route share the lane with others, so they are leased in turn and set aside: due again when they expire or when the
+/// route is resumed.
 extension LaneState {
-    /// Why an attempt was put aside.
+    /// The reason of an attempt that was set aside.
     public static let pausedReason = "paused"
-    /// Why a delivery is cancelled whose device has another user now, or none.
+    /// The reason for cancelling a delivery whose device has another user now, or none.
     public static let departedReason = "user_left"
-    /// How long a delivery is put aside at most, in milliseconds: so late is one whose resume did not reach the store.
+    /// Longest time a delivery is set aside, in milliseconds: the delay if a resume does not reach the store.
     static let asideMs: UInt64 = 600_000
 
-    /// Operators have paused this, and nothing else.
+    /// Replaces all pauses and cancel orders.
     public mutating func pause(_ next: LanePause, _ now: LaneTime) -> LaneTodo {
         let before = paused
         guard next != before else { return LaneTodo() }
         for delay in Self.delays(before, until: now.unixMs, without: next) { delays.add(delay) }
         paused = next
         var todo = turnSoon()
-        // What the carrier has not sent yet comes back.
+        // Recalls what the carrier has not sent yet.
         let isMore =
             next.isWhole && !before.isWhole
             || next.routes.keys.contains { before.routes[$0] == nil }
@@ -28,7 +28,7 @@ extension LaneState {
             || next.forgotten != before.forgotten
         if isMore { todo.isWithdrawal = true }
         if before.isWhole, !next.isWhole { noteBacklog() }
-        // What was put aside is due at once.
+        // What was set aside is due at once.
         if before.routes.keys.contains(where: { next.routes[$0] == nil }) {
             todo.isHaste = true
             aside.isOver = aside.unstoredCount > 0
@@ -37,12 +37,12 @@ extension LaneState {
         return todo
     }
 
-    /// Deliveries in flight that an order would cancel, and that it comes too late for.
+    /// Deliveries in flight that a cancel order matches but cannot stop.
     func inFlight(coveredBy order: CancelOrder) -> Int {
         window.deliveriesInFlight.count { order.covers($0) }
     }
 
-    /// Ends what is cancelled in a batch.
+    /// Ends the cancelled deliveries of a batch.
     mutating func endCancelled(
         in batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo
     ) {
@@ -62,7 +62,7 @@ extension LaneState {
             Outcome(item: delivery.id, kind: .rejected, reason: reason), unixMs: now.unixMs)
     }
 
-    /// Takes what is paused out of a batch, and puts it aside.
+    /// Removes paused deliveries from a batch and sets them aside.
     mutating func putAside(from batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo)
     {
         guard !paused.routes.isEmpty else { return }
@@ -82,7 +82,7 @@ extension LaneState {
         }
     }
 
-    /// The store has some that were put aside. If their route was resumed in the meantime, they are due.
+    /// The store has some that were set aside. If their route was resumed meanwhile, they are due.
     mutating func storedAside(_ count: Int, into todo: inout LaneTodo) {
         guard count > 0 else { return }
         aside.unstoredCount = max(0, aside.unstoredCount - count)

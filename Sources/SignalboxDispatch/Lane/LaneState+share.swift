@@ -1,6 +1,6 @@
 /// What a lane leaves to other gateways.
 extension LaneState {
-    /// Now and then: keeps no more than its share, and gives the rest back. Lowest priority and newest first.
+    /// Called periodically: keeps to its share and releases the rest, lowest priority and newest first.
     mutating func keepShare(_ now: LaneTime, isShared: Bool, into todo: inout LaneTodo) {
         share.look(
             now.steadyMs, isShared: isShared && !rules.traits.keepsOrder,
@@ -10,7 +10,7 @@ extension LaneState {
         else { return }
         let surplus = window.takeReady(max: window.count - share.max)
         for delivery in surplus { todo.endings.append(released(delivery, now)) }
-        // What waits for a connection comes back, and goes on to the disk the next time.
+        // What waits for a connection is recalled, and released at the next call.
         if window.count > share.max { todo.isWithdrawal = true }
     }
 }

@@ -1,8 +1,8 @@
 internal import SignalboxCore
 
-/// Deliveries that a newer one has overtaken: a retry must not undo what came later.
+/// Deliveries that a newer one has superseded: a retry must not undo it.
 extension LaneState {
-    /// Takes those out of a batch that are obsolete before they are sent; notes the withdrawals in it.
+    /// Removes obsolete deliveries from a batch before they are sent; notes its withdrawals.
     mutating func endSuperseded(
         in batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo
     ) {
@@ -26,7 +26,7 @@ extension LaneState {
         batch = kept
     }
 
-    /// Ends what a store has found obsolete.
+    /// Ends deliveries that the store found obsolete.
     mutating func endSuperseded(
         _ lent: [Delivery], _ stale: [UInt64: Staleness], _ now: LaneTime, into todo: inout LaneTodo
     ) {
@@ -37,11 +37,11 @@ extension LaneState {
         }
     }
 
-    /// What becomes of a delivery whose attempt has failed while a newer one was accepted; nil: what its outcome says.
+    /// The ending of a failed attempt that a newer delivery superseded; nil if its outcome decides.
     func supersededKind(_ outcome: Outcome, _ delivery: Delivery, _ now: LaneTime) -> LaneEnding
         .Kind?
     {
-        // That a token is dead is news all the same.
+        // A dead token must be reported all the same.
         guard outcome.kind != .delivered, outcome.kind != .unregistered, !isUnsent(outcome),
             newest.isBehind(delivery)
         else { return nil }
@@ -50,7 +50,7 @@ extension LaneState {
         return .superseded(reason: isWithdrawn ? Supersession.withdrawn : Supersession.reason)
     }
 
-    /// A delivery was accepted: what it makes obsolete.
+    /// Notes an accepted delivery; returns what it makes obsolete.
     mutating func noteAccepted(_ delivery: Delivery, _ now: LaneTime) -> Supersession? {
         guard let own = delivery.supersession else { return nil }
         newest.note(
@@ -69,7 +69,7 @@ extension LaneState {
 }
 
 extension Delivery {
-    /// Without what is obsolete; nil: nothing is left of it.
+    /// The delivery without its obsolete parts; nil if nothing is left.
     func without(_ stale: Staleness) -> Delivery? {
         if stale.contains(.shown) { return nil }
         return stale.contains(.badge) ? withoutBadge : self

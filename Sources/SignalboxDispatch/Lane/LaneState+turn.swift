@@ -1,14 +1,14 @@
 public import SignalboxCore
 
-/// Turns: a worker runs one after the other until one is empty.
+/// Turns: a worker runs them until one is empty.
 extension LaneState {
-    /// Requests have their results.
+    /// Results of requests.
     public mutating func answered(_ results: [PushResult]) -> LaneTodo {
         if inbox.results.isEmpty { inbox.results = results } else { inbox.results += results }
         return turnSoon()
     }
 
-    /// A plugin with a transport of its own knows outcomes.
+    /// Outcomes from a plugin with a transport of its own.
     public mutating func learned(_ outcomes: [Outcome]) -> LaneTodo {
         if inbox.outcomes.isEmpty { inbox.outcomes = outcomes } else { inbox.outcomes += outcomes }
         return turnSoon()
@@ -17,9 +17,9 @@ extension LaneState {
     /// The alarm rings.
     public mutating func woken() -> LaneTodo { turnSoon() }
 
-    /// What to do now. If it is the last one, the lane rests until something happens.
+    /// The work to do now. After the last turn the lane rests until something happens.
     ///
-    /// `batchMax`: most deliveries that the carrier takes at once.
+    /// `batchMax`: most deliveries the carrier takes per call.
     public mutating func turn(_ now: LaneTime, batchMax: Int? = nil) -> LaneTurn {
         var turn = LaneTurn()
         giveUpIfOver(now, into: &turn.todo)
@@ -65,7 +65,7 @@ extension LaneState {
                     var outcome = DeliveryDecision.outcome(
                         of: fault, item: item, isAtMostOnce: rules.traits.isAtMostOnce)
                     outcome.detail = result.detail
-                    // Its answer may still come, and must find it waiting.
+                    // The delivery must still be here when a late answer arrives.
                     if fault == .timeout { outcome.retryAfterMs = rules.traits.lateAnswerMs }
                     turn.outcomes.append(outcome)
                 }
@@ -108,7 +108,7 @@ extension LaneState {
         if isProbe, let first = turn.batch.first { health.probe(first.id, nowMs: now.steadyMs) }
     }
 
-    /// Leaves deliveries in memory whose predecessor has no outcome yet; the outcome is followed by a turn.
+    /// Holds back deliveries whose predecessor has no outcome yet; its outcome triggers a turn.
     private mutating func holdBackFollowers(in batch: inout [Delivery], of busy: Set<String>) {
         var busy = busy
         var followers: [Delivery] = []
@@ -120,16 +120,16 @@ extension LaneState {
         if !followers.isEmpty { window.giveBack(followers) }
     }
 
-    /// The plugin has no use for these now: they are offered again when it says so, or a second later.
+    /// The plugin cannot take these now: they are offered again when it says so, or a second later.
     ///
-    /// `pauseEndings`: of the turn that offered them. If the plugin has said so meanwhile, it is asked again.
+    /// `pauseEndings`: from the turn that offered them. If it has changed, the plugin is asked again at once.
     public mutating func heldBack(_ batch: [Delivery], pauseEndings: Int, _ now: LaneTime) {
         window.giveBack(batch)
         health.probeReturned()
         if pause.endings == pauseEndings { pause.untilMs = now.steadyMs + Self.pauseMs }
     }
 
-    /// What the plugin was waiting for may be there now: a credential, or room.
+    /// The plugin may have what it waited for: a credential, or room.
     public mutating func resume() -> LaneTodo {
         pause.untilMs = nil
         pause.endings += 1
@@ -137,14 +137,14 @@ extension LaneState {
         return turnSoon()
     }
 
-    /// How long until something is due; nil: nothing is.
+    /// How long until something is due; nil if nothing is.
     private func nextWaitMs(_ now: LaneTime) -> UInt64? {
         guard !paused.isWhole else { return nil }
         var wait = UInt64.max
         func atSteady(_ ms: UInt64) { wait = min(wait, ms - min(ms, now.steadyMs)) }
         if let until = pause.untilMs { atSteady(until) }
         if case .none(let until) = health.breaker.permission(nowMs: now.steadyMs) {
-            // With nothing in memory, only an open lane has something to try with.
+            // With nothing in memory, only an open lane can lease a probe.
             if life == .open || window.readyCount > 0 { atSteady(until) }
         } else if life == .open, !disk.isLeasing {
             if let due = disk.nextDueMs { atSteady(due) }
@@ -153,12 +153,12 @@ extension LaneState {
         return wait == .max ? nil : min(wait, Self.lookMs)
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
     /// Leases nothing more; what is in memory is still sent.
     public mutating func drain() { if life == .open { life = .draining } }
 
-    /// Gives back what was not sent, for a successor that sends it elsewhere; what is in flight ends here.
+    /// Returns unsent deliveries for a successor that sends them elsewhere; requests in flight end here.
     public mutating func leave(_ now: LaneTime) -> LaneTodo {
         guard life.rawValue < Life.leaving.rawValue else { return LaneTodo() }
         life = .leaving
@@ -168,7 +168,7 @@ extension LaneState {
         return todo
     }
 
-    /// All requests have their results: reads them, and ends.
+    /// All requests have results: reads them, then ends.
     public mutating func stop(_ now: LaneTime) -> LaneTodo {
         guard life.rawValue < Life.stopping.rawValue else { return LaneTodo() }
         life = .stopping
@@ -176,7 +176,7 @@ extension LaneState {
         return end(now)
     }
 
-    /// Ends now: what is left is due for whoever is next.
+    /// Ends now: unsent deliveries are released and due at once.
     public mutating func end(_ now: LaneTime) -> LaneTodo {
         var todo = LaneTodo()
         guard life != .stopped else { return todo }

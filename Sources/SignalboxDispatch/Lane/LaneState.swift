@@ -1,58 +1,58 @@
 public import SignalboxCore
 
-/// One lane as a value: the deliveries of one sender and app on their way.
+/// One lane as a value: sends the deliveries of one sender and app.
 ///
-/// Each function is one event, with its time, and returns what to do about it. It calls nothing, so that every
-/// transition can be tested, and so can any order of events (see LaneSimulationTests). `Lane` drives it.
+/// Each function handles one event, given the time, and returns what to do. It calls nothing, so every transition and
+/// any order of events can be tested (see LaneSimulationTests). `Lane` drives it.
 ///
-/// - **Life**: open, then *draining* (leases nothing, sends what it has) or *leaving* (gives back what it has not
-///   sent, for its successor), then *stopping* (reads what has come back), then *stopped*.
-/// - **Hold**: the breaker opens, everything that was not sent goes back to the disk, and one delivery at a time
-///   tries. When one gets through, the lane starts slowly again. With nothing left to try, the hold is forgotten.
-/// - **Pause**: the plugin said "again"; nothing is offered until it says so, or a second later. When it has waited
-///   for a credential for seconds, the lane is held instead.
+/// - **Life**: open, then *draining* (leases nothing, sends what it has) or *leaving* (releases unsent deliveries for
+///   its successor), then *stopping* (reads pending results), then *stopped*.
+/// - **Hold**: the breaker is open, unsent deliveries are back on disk, and one probe at a time is sent. When one
+///   succeeds, the lane starts slowly again. With nothing left to probe with, the hold is forgotten.
+/// - **Pause**: the plugin said "again": nothing is offered until it says so, or for a second. After seconds without
+///   a credential the lane is held instead.
 /// - **Leases**: held or given up, see LaneState+leases.
-/// - **Disk**: something waits there or not, a lease is being asked for or not, and the next delivery is due at a
-///   known time or never.
+/// - **Disk**: whether deliveries wait there, whether a lease is being requested, and when the next delivery is due,
+///   if known.
 public struct LaneState: Sendable {
     enum Life: Int, Sendable { case open, draining, leaving, stopping, stopped }
 
     /// What waits on disk, as far as the lane knows.
     struct Disk: Sendable {
-        /// More waits and is due.
+        /// More deliveries wait and are due.
         var hasBacklog = false
         var isLeasing = false
-        /// When a lease was last asked for, on the steady clock.
+        /// When a lease was last requested, on the steady clock.
         var askedMs: UInt64 = 0
-        /// Something was stored while a lease was being asked for, which may not have seen it.
+        /// Something was stored while a lease was being requested, which may have missed it.
         var hasNews = false
         /// When the next delivery is due, by the steady clock.
         var nextDueMs: UInt64?
-        /// The store failed: nothing is asked of it before this steady time.
+        /// After a failure of the store: no request before this steady time.
         var retryMs: UInt64 = 0
-        /// Settlements that the store could not take yet.
+        /// Settlements the store has not taken yet.
         var unsettledCount = 0
     }
 
     /// The plugin said "again".
     struct Pause: Sendable {
-        /// Nothing is offered before this steady time; nil: all is offered.
+        /// Nothing is offered before this steady time; nil if offers are allowed.
         var untilMs: UInt64?
-        /// How often the plugin said that what it waits for is there.
+        /// How often the plugin said that its wait is over.
         var endings = 0
-        /// Since when it has waited for a credential, and when it last said so; steady times.
+        /// Since when it has lacked a credential, and when it last said so; steady times.
         var credential: (sinceMs: UInt64, lastMs: UInt64)?
     }
 
     /// Deliveries of paused routes.
     struct Aside: Sendable {
-        /// Put aside, and not in the store yet.
+        /// Set aside, and not in the store yet.
         var unstoredCount = 0
-        /// A route was resumed while there were such.
+        /// A route was resumed while some were not in the store yet.
         var isOver = false
     }
 
-    /// What came back from the carrier and was not looked at yet.
+    /// Results from the carrier that no turn has read yet.
     struct Inbox: Sendable {
         var results: [PushResult] = []
         var outcomes: [Outcome] = []
@@ -60,35 +60,35 @@ public struct LaneState: Sendable {
     }
 
     static let pauseMs: UInt64 = 1_000
-    /// How long after a failure outcomes are stored again: soon enough that a store which fails most of the time has
-    /// them before the leases are over.
+    /// How long to wait before storing outcomes again: short enough that a store that fails most of the time has them
+    /// before the leases end.
     static let settlePauseMs: UInt64 = 200
-    /// So long a credential may be on its way before the lane is held.
+    /// How long a credential may take before the lane is held.
     static let credentialMs: UInt64 = 5_000
-    /// Longest time without a look: a store's clock that was set makes deliveries due that were not.
+    /// Longest sleep: setting the store's clock forward makes deliveries due early.
     static let lookMs: UInt64 = 30_000
 
     let rules: LaneRules
     var window: LaneWindow
     var health: LaneHealth
     var newest = NewestAccepted()
-    /// Outlives the lane, if it ends for want of work.
+    /// Passed on to the next lane of this key when the lane retires.
     var doubt = DeathDoubt()
     /// When and why its deliveries had to wait.
     var delays = LaneDelays()
-    /// Of deliveries whose requests named one, until they are settled.
+    /// Origins that requests named, by delivery, until settled.
     var origins: [UInt64: String] = [:]
     var inbox = Inbox()
-    /// Deliveries whose last attempt timed out, whose answer may still come.
+    /// Deliveries whose last attempt timed out and may still be answered.
     var overdue: [UInt64: Delivery] = [:]
-    /// Ended by a late answer while they waited on disk: a lease that is on its way may still bring them.
+    /// Ended by a late answer while on disk: a lease being requested may still return them.
     var ended: Set<UInt64> = []
     var life = Life.open
-    /// Under which it holds what is in memory.
+    /// The token of the leases in memory.
     var token: LeaseToken?
-    /// How long it surely does.
+    /// How long the leases are guaranteed.
     var term = LeaseTerm()
-    /// How much of the lane it takes while there are other gateways.
+    /// Its share of the deliveries while there are other gateways.
     var share: LaneShare
     var pause = Pause()
     /// What operators have paused.
@@ -98,9 +98,9 @@ public struct LaneState: Sendable {
     var lines = LaneLines()
     /// A worker runs the lane, or will soon.
     var isScheduled = false
-    /// When deliveries last came, or it last had something to do; steady time, 0: it was not looked at yet.
+    /// When deliveries last arrived or it last had work; steady time, 0 before the first look.
     var usedMs: UInt64 = 0
-    /// Why it sends one delivery at a time; nil: it sends all.
+    /// Why only one delivery is sent at a time; nil if sending is unrestricted.
     public internal(set) var hold: LaneHold?
 
     /// An open lane with nothing in it.
@@ -116,7 +116,7 @@ public struct LaneState: Sendable {
     /// Deliveries in memory.
     public var count: Int { window.count }
 
-    /// Nothing is in memory, and nothing is on its way here.
+    /// Nothing is in memory, and no work is pending.
     public var isIdle: Bool {
         window.isEmpty && !disk.isLeasing && !isScheduled && inbox.isEmpty
     }
@@ -124,7 +124,7 @@ public struct LaneState: Sendable {
     /// It has ended.
     public var isStopped: Bool { life == .stopped }
 
-    /// It neither works nor waits for anything, or has missed its time.
+    /// It has no work and waits for nothing, or has overslept its alarm.
     public func isAsleep(_ now: LaneTime) -> Bool {
         guard isIdle, life == .open, !paused.isWhole, pause.untilMs == nil,
             disk.retryMs <= now.steadyMs,
@@ -134,8 +134,7 @@ public struct LaneState: Sendable {
         return (disk.nextDueMs ?? 0) <= now.steadyMs
     }
 
-    /// How long it has had nothing to do; nil: it has. Whether something of it waits on disk for its time, the store
-    /// knows.
+    /// How long it has been idle; nil while it has work. Only the store knows whether deliveries wait for a later time.
     public func restedMs(_ now: LaneTime) -> UInt64? {
         guard isIdle, life == .open, hold == nil, pause.untilMs == nil, !paused.isWhole,
             !disk.hasBacklog, !disk.hasNews, disk.unsettledCount == 0, window.isSettled,
@@ -144,10 +143,10 @@ public struct LaneState: Sendable {
         return now.steadyMs - min(now.steadyMs, usedMs)
     }
 
-    /// It has ended, and the store knows how its deliveries did.
+    /// It has ended, and the store has all its settlements.
     var isOver: Bool { isStopped && window.isSettled }
 
-    /// A turn on a worker, unless one is to come anyway.
+    /// Schedules a turn on a worker, unless one is scheduled.
     mutating func turnSoon() -> LaneTodo {
         var todo = LaneTodo()
         guard !isScheduled, life != .stopped else { return todo }
@@ -157,7 +156,7 @@ public struct LaneState: Sendable {
     }
 }
 
-/// The bounds of a lane.
+/// The limits of a lane.
 public struct LaneRules: Sendable {
     /// Most deliveries in memory.
     public var inMemoryMax = 4_096
@@ -165,10 +164,10 @@ public struct LaneRules: Sendable {
     public var batchMax: Int
     /// How long a lease lasts, in milliseconds.
     public var leaseMs: UInt64 = 120_000
-    /// What it knows of its carrier.
+    /// The properties of its carrier.
     public var traits: LaneTraits
 
-    /// The shipped bounds.
+    /// The default limits.
     public init(_ traits: LaneTraits, batchMax: Int = 512) {
         self.traits = traits
         self.batchMax = batchMax
@@ -179,7 +178,7 @@ public struct LaneRules: Sendable {
 public struct LaneTurn: Sendable {
     /// Answers to classify.
     public var responses: [HTTPResponse] = []
-    /// Answers that came after their request had timed out.
+    /// Answers that arrived after the time-out of their request.
     public var late: [HTTPResponse] = []
     /// Outcomes that need no classifying.
     public var outcomes: [Outcome] = []
@@ -187,7 +186,7 @@ public struct LaneTurn: Sendable {
     public var batch: [Delivery] = []
     /// For `LaneState.heldBack`.
     public var pauseEndings = 0
-    /// What else is to be done.
+    /// Other effects.
     public var todo = LaneTodo()
     /// Nothing was left to do: the lane rests.
     public var isLast = false

@@ -1,12 +1,12 @@
 public import SignalboxCore
 internal import Synchronization
 
-/// No sender handles an app: what waits for it can never be sent.
+/// No sender handles an app, so its deliveries can never be sent.
 public struct UnknownApp: Error, CustomStringConvertible {
-    /// The plugin's words.
+    /// The plugin's message.
     public let description: String
 
-    /// Takes the plugin's words.
+    /// Takes the plugin's message.
     public init(_ description: String) { self.description = description }
 }
 
@@ -17,7 +17,7 @@ public final class LaneTable: Sendable {
     private let make: @Sendable (LaneKey, Int, LaneTable) async throws -> Lane
     private let onRefused: @Sendable (LaneKey, any Error, LaneTable) -> Void
 
-    /// Makes an empty table, for at most so many lanes at once. `nowMs` is steady; `make` makes a lane, with an unused number; `onRefused` hears why it could not.
+    /// Makes an empty table of at most `countMax` lanes. `make` gets an unused number; `onRefused` hears why it failed.
     public init(
         countMax: Int = .max, nowMs: @escaping @Sendable () -> UInt64,
         make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> Lane,
@@ -47,10 +47,10 @@ public final class LaneTable: Sendable {
     /// A lane that is ready, or nil.
     public func lane(_ key: LaneKey) -> Lane? { roster.withLock { $0.lane(key) } }
 
-    /// Whether a lane is being made, which takes as long as its plugin takes to say where requests go.
+    /// Whether a lane is being made, which lasts until its plugin says where requests go.
     public func isMaking(_ key: LaneKey) -> Bool { roster.withLock { $0.isMaking(key) } }
 
-    /// Lanes of a key that were taken out and are not over yet.
+    /// Lanes of a key that were removed and are not over yet.
     public func leaving(_ key: LaneKey) -> [Lane] {
         let known = roster.withLock { $0.leaving[key] ?? [] }
         guard !known.isEmpty else { return [] }
@@ -61,7 +61,7 @@ public final class LaneTable: Sendable {
         return known.filter { lane in !over.contains { $0 === lane } }
     }
 
-    /// Drops the lanes that were taken out and are over: nothing else frees them, and their instances.
+    /// Drops removed lanes that are over: nothing else frees them and their instances.
     public func forgetEnded() {
         for key in roster.withLock({ Array($0.leaving.keys) }) { _ = leaving(key) }
     }
@@ -91,7 +91,7 @@ public final class LaneTable: Sendable {
         }
     }
 
-    /// Something of a lane waits on disk: tells the lane, and makes it if it is missing.
+    /// Deliveries of a lane wait on disk: tells the lane, or makes it if it is missing.
     public func backlog(_ key: LaneKey) {
         switch roster.withLock({ $0.backlog(key) }) {
         case .tell(let lane): lane.backlog()
@@ -106,7 +106,7 @@ public final class LaneTable: Sendable {
             try await open(key)
             lane(key)?.backlog()
         } catch {
-            // Asked again for the next delivery: the plugin may know the app by then.
+            // Retried with the next delivery: the plugin may know the app by then.
             onRefused(key, error, self)
         }
     }
@@ -117,7 +117,7 @@ public final class LaneTable: Sendable {
     /// Whether a lane waits for a place.
     public func isQueued(_ key: LaneKey) -> Bool { roster.withLock { $0.isQueued(key) } }
 
-    /// Takes lanes out that have nothing to do, and lets those in that wait for a place. The caller ends the former.
+    /// Removes idle lanes and makes those that wait for a place. The caller ends the removed ones.
     public func retire(_ rested: [Lane]) {
         let (doubts, now) = (rested.map { ($0.key, $0.doubt) }, nowMs())
         let admitted = roster.withLock { roster in
@@ -127,13 +127,13 @@ public final class LaneTable: Sendable {
         for key in admitted { backlog(key) }
     }
 
-    /// Takes lanes out, so that the next delivery makes new ones.
+    /// Removes lanes, so that the next delivery makes new ones.
     public func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [Lane] {
         forgetEnded()
         let now = nowMs()
         return roster.withLock { $0.remove(nowMs: now, where: isWanted) }
     }
 
-    /// Takes all lanes out, for good: nothing makes a lane from now on.
+    /// Removes all lanes for good: no lane is made from now on.
     public func close() -> [Lane] { roster.withLock { $0.close() } }
 }

@@ -1,12 +1,12 @@
 public import SignalboxCore
 
-/// What the shell does for a lane, after it has let go of the lock.
+/// The effects of a step, which the shell performs after releasing the lock.
 public struct LaneTodo: Sendable {
     /// Run turns on a worker until one is empty.
     public var isTurn = false
     /// To be recorded, and settled in the store.
     public var endings: [LaneEnding] = []
-    /// Deliveries that came too late for this lane: they go back to the disk, for its successor.
+    /// Deliveries leased too late for this lane: they are released for its successor.
     public var returned: LaneReturn?
     /// The breaker opened or closed.
     public var holds: [LaneHoldChange] = []
@@ -16,29 +16,29 @@ public struct LaneTodo: Sendable {
     public var wish: LeaseWish?
     /// Ask the store to make leases last longer.
     public var `extension`: LeaseExtension?
-    /// Deliveries in memory that somebody else has by now, or soon may have.
+    /// Deliveries in memory that another gateway holds or may soon hold.
     public var leasesLost = 0
-    /// Run a turn after so many milliseconds; replaces the previous wait.
+    /// Run a turn after this many milliseconds; replaces the previous wait.
     public var wakeInMs: UInt64?
-    /// How many deliveries came into memory; below zero: they left it.
+    /// How many deliveries entered memory; negative if they left it.
     public var arrived = 0
-    /// The carrier gives back what it has not sent.
+    /// Recall what the carrier has not sent.
     public var isWithdrawal = false
-    /// What waits for no fault of its own is due at once.
+    /// Make deliveries due that wait only for the provider or a pause.
     public var isHaste = false
-    /// Something waits on disk for the lane that comes after this one.
+    /// Deliveries wait on disk for the lane's successor.
     public var isForSuccessor = false
 
     init() {}
 
-    /// The shell has no work.
+    /// Whether there is nothing to do.
     public var isEmpty: Bool {
         !isTurn && endings.isEmpty && returned == nil && holds.isEmpty && lines.isEmpty
             && wish == nil && `extension` == nil && leasesLost == 0 && wakeInMs == nil
             && arrived == 0 && !isWithdrawal && !isHaste && !isForSuccessor
     }
 
-    /// Adds what another step asks for.
+    /// Adds the effects of another step.
     public mutating func add(_ other: LaneTodo) {
         isTurn = isTurn || other.isTurn
         if endings.isEmpty { endings = other.endings } else { endings += other.endings }
@@ -46,12 +46,12 @@ public struct LaneTodo: Sendable {
         returned = returned ?? other.returned
         holds += other.holds
         lines += other.lines
-        // The lane asks for nothing before it has the answer, so there is one of each at most.
+        // The lane has at most one request of each kind open.
         assert(wish == nil || other.wish == nil, "a lease that nobody asks the store for")
         wish = wish ?? other.wish
         `extension` = `extension` ?? other.extension
         leasesLost += other.leasesLost
-        // A turn too early finds nothing to do; a turn too late would leave a delivery waiting.
+        // An early turn finds nothing to do; a late one would leave a delivery waiting.
         if let wait = other.wakeInMs { wakeInMs = min(wakeInMs ?? .max, wait) }
         arrived += other.arrived
         isWithdrawal = isWithdrawal || other.isWithdrawal
@@ -60,11 +60,11 @@ public struct LaneTodo: Sendable {
     }
 }
 
-/// Leases that are to last longer.
+/// A request to extend leases.
 public struct LeaseExtension: Sendable {
-    /// Of these deliveries.
+    /// The deliveries.
     public var ids: [UInt64]
-    /// Under which they are held.
+    /// The token of their leases.
     public var token: LeaseToken
     /// How long, in milliseconds.
     public var forMs: UInt64
@@ -72,36 +72,36 @@ public struct LeaseExtension: Sendable {
     public var askedMs: UInt64
 }
 
-/// Deliveries that a lane has no use for.
+/// Deliveries leased after the lane began to stop; they are released.
 public struct LaneReturn: Sendable {
-    /// Which.
+    /// The deliveries.
     public var ids: [UInt64]
-    /// Under which they are held.
+    /// The token of their leases.
     public var token: LeaseToken
-    /// Until then they surely are, on the steady clock.
+    /// Until when the leases are guaranteed, on the steady clock.
     public var endMs: UInt64
 
-    /// What the store is told.
+    /// The endings to store.
     public var ends: [LeaseEnd] { ids.map { .released($0) } }
 }
 
-/// How a delivery ended its stay in a lane.
+/// How a delivery left a lane.
 public struct LaneEnding: Sendable {
     /// What becomes of it.
     public enum Kind: Sendable, Equatable {
-        /// It is done.
+        /// It was accepted.
         case delivered
-        /// Again at this time, in Unix milliseconds; `isFree`: the attempt counts as none.
+        /// Retry at this time, in Unix milliseconds; `isFree`: the attempt does not count.
         case retry(atUnixMs: UInt64, isFree: Bool)
-        /// Nothing was done with it: due again at once.
+        /// It was not sent: due again at once.
         case released
-        /// Nothing was done with it, since its route is paused: due again at this time, or when the route is resumed.
+        /// Not sent, since its route is paused: due again at this time, or when the route is resumed.
         case aside(untilUnixMs: UInt64)
-        /// It must not be sent any more: it is over, and no dead letter.
+        /// It must not be sent: it is over, without a dead letter.
         case cancelled
-        /// It must not be sent, or not again, since a newer one was accepted or withdraws it: it is over, and no dead letter.
+        /// A newer one was accepted or withdraws it, so it must not be sent (again): it is over, without a dead letter.
         case superseded(reason: String)
-        /// It is over, for this reason; `wasSent`: the attempt that it is at went out.
+        /// It failed for good, for this reason; `wasSent`: its current attempt was sent.
         case failed(reason: String, wasSent: Bool)
     }
 
@@ -109,15 +109,15 @@ public struct LaneEnding: Sendable {
     public let delivery: Delivery
     /// What becomes of it.
     public let kind: Kind
-    /// What brought it about.
+    /// The outcome that caused it.
     public internal(set) var outcome: Outcome
-    /// When that was known, in Unix milliseconds.
+    /// When the outcome was known, in Unix milliseconds.
     public let unixMs: UInt64
-    /// False: it waited on disk when the answer to an earlier attempt came.
+    /// False if it was on disk when a late answer arrived.
     public let wasInMemory: Bool
     /// How long operators had paused it, in milliseconds.
     public internal(set) var pausedMs: UInt64 = 0
-    /// What it makes obsolete, if it was accepted.
+    /// What its acceptance makes obsolete.
     public let supersedes: Supersession?
 
     /// Makes one.
@@ -133,7 +133,7 @@ public struct LaneEnding: Sendable {
         self.supersedes = supersedes
     }
 
-    /// What the store is told.
+    /// The ending to store.
     public var end: LeaseEnd {
         switch kind {
         case .delivered: .delivered(delivery.id, supersedes)
@@ -157,17 +157,17 @@ public struct LaneEnding: Sendable {
 
 /// Why a lane sends one delivery at a time.
 public struct LaneHold: Sendable, Equatable {
-    /// What kind of reason.
+    /// The kind of reason.
     public var cause: Breaker.Cause
     /// Since when, in Unix milliseconds.
     public var sinceUnixMs: UInt64
     /// Since when, on the steady clock.
     var sinceMs: UInt64
-    /// The reason of the outcome that did it; may be empty.
+    /// The reason of the outcome that caused it; may be empty.
     public var reason: String
-    /// The provider's code of it; 0 if there was no answer.
+    /// The provider's code; 0 if there was no answer.
     public var code: UInt32 = 0
-    /// Words of the provider or the connection; may be empty.
+    /// The provider's or the connection's message; may be empty.
     public var detail = ""
 
     /// What the provider or the connection said: `code 503, try again later`.
@@ -176,18 +176,18 @@ public struct LaneHold: Sendable, Equatable {
     }
 }
 
-/// A lane is held from now on, or is no longer.
+/// A lane was held, or its hold is over.
 public enum LaneHoldChange: Sendable {
-    /// It sends one delivery at a time. `why`: the outcome that did it, if it is known.
+    /// It sends one delivery at a time. `why`: the outcome that caused it, if known.
     case held(Breaker.Cause, why: Outcome?)
-    /// The provider takes deliveries again, after so many milliseconds.
+    /// The provider accepts deliveries again, after this many milliseconds.
     case back(Breaker.Cause, afterMs: UInt64)
-    /// Nothing waits any more, so nothing can try.
+    /// No delivery is left to probe with.
     case forgotten(Breaker.Cause)
 }
 
 extension LaneEnding {
-    /// What is kept of it for traces; nil: nothing happened.
+    /// The step to keep for traces; nil if it was only put back.
     public var step: HistoryStep? {
         var step: HistoryStep
         switch kind {

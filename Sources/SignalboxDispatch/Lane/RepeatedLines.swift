@@ -1,13 +1,13 @@
-/// One line per key and interval, with a count: what goes on all the time does not fill the log.
+/// One line per key and interval, with a count, so that a lasting condition does not fill the log.
 ///
-/// The first of a key is written at once; those of the interval that follows come as one line.
+/// The first line of a key is written at once; those in the following interval are merged into one.
 package struct RepeatedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendable {
     /// A line to write now.
     package struct Line: Sendable {
         package var key: Key
-        /// How many it stands for.
+        /// How many occurrences it stands for.
         package var count: Int
-        /// Of the last one.
+        /// The detail of the last occurrence.
         package var detail: Detail
     }
 
@@ -21,12 +21,12 @@ package struct RepeatedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendab
 
     package init(intervalMs: UInt64) { self.intervalMs = intervalMs }
 
-    /// How many keys came up lately.
+    /// How many keys occurred lately.
     package var count: Int { runs.count }
 
     package func has(_ key: Key) -> Bool { runs[key] != nil }
 
-    /// Counts some; the line to write now, if there is one.
+    /// Counts occurrences; returns the line to write now, if any.
     package mutating func note(
         _ key: Key, count: Int = 1, detail: Detail, nowMs: UInt64
     ) -> Line? {
@@ -41,7 +41,7 @@ package struct RepeatedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendab
         return line
     }
 
-    /// Lines whose interval is over; keys that have not come up for an interval are forgotten.
+    /// Lines whose interval is over; keys not seen for an interval are dropped.
     package mutating func due(nowMs: UInt64) -> [Line] {
         var lines: [Line] = []
         for (key, run) in runs where nowMs >= run.writtenMs + intervalMs {
