@@ -1,23 +1,23 @@
 package import SignalboxCore
 internal import SignalboxDispatch
 
-/// Who has changed what: admin requests that change something, changes of the device registry, and reloads.
+/// The audit trail: admin requests that change something, changes of the device registry, and reloads.
 ///
-/// With `gateway.audit` each is a line of JSON in that file, else a line of the log.
+/// Each record is a line of JSON in the `gateway.audit` file, or a log line without such a file.
 package final class Audit: Sendable {
     /// One change, done or refused.
     package struct Record: Sendable {
         /// `POST /pause`.
         package var action: String
-        /// The name of the token; empty: it was not accepted.
+        /// The name of the token; empty if the token was refused.
         package var caller: String
-        /// The peer's IP address; empty: the gateway's own process.
+        /// The peer's IP address; empty for the gateway's own process.
         package var address: String
-        /// Of the answer.
+        /// The status of the answer.
         package var status: Int
-        /// What was asked for; holds no secret and no token of a device.
+        /// The parameters; without secrets and device tokens.
         package var detail: JSONValue = .null
-        /// How many requests like this it stands for.
+        /// How many similar requests it stands for.
         package var count = 1
 
         package init(
@@ -39,7 +39,7 @@ package final class Audit: Sendable {
     }
 
     private let writer: AuditWriter
-    /// Who has no token may ask as often as they like.
+    /// Merged lines, since callers without a valid token may ask as often as they like.
     private let strangers: CountedLines<String, Request>
 
     package init(_ machinery: Machinery) {
@@ -52,12 +52,12 @@ package final class Audit: Sendable {
         }
     }
 
-    /// Writes a record; `path`: of `gateway.audit`, or nil.
+    /// Writes a record; `path` is `gateway.audit`, if set.
     package func write(_ record: Record, path: String?) {
         guard record.caller.isEmpty else { return writer.write(record, path: path) }
         strangers.note(record.action, Request(record: record, path: path))
     }
 
-    /// Writes what strangers have asked for since.
+    /// Writes the merged records that are still pending.
     package func flush() { strangers.flush() }
 }

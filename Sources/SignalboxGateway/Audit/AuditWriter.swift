@@ -4,7 +4,7 @@ internal import SignalboxCore
 internal import SignalboxObservability
 internal import Synchronization
 
-/// Writes records of the audit: lines of JSON in a file, else lines of the log.
+/// Writes audit records: as lines of JSON in a file, or as log lines without one.
 final class AuditWriter: Sendable {
     private struct File {
         var path = ""
@@ -22,7 +22,7 @@ final class AuditWriter: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// `path`: of `gateway.audit`, or nil.
+    /// `path` is `gateway.audit`, if set.
     func write(_ record: Audit.Record, path: String?) {
         guard let path else { return log(record) }
         let now = machinery.clock()
@@ -39,7 +39,7 @@ final class AuditWriter: Sendable {
         let fault = file.withLock { file -> Int32? in
             Self.open(path, &file)
             guard file.descriptor >= 0 else { return errno }
-            // One call per line: lines of several processes do not mix.
+            // One call per line, so that lines of several processes do not mix.
             let count = Glibc.write(file.descriptor, bytes, bytes.count)
             return count == bytes.count ? nil : count < 0 ? errno : ENOSPC
         }
@@ -63,7 +63,7 @@ final class AuditWriter: Sendable {
             ])
     }
 
-    /// Opens the file, again if it was moved away: its path leads elsewhere then.
+    /// Opens the file, and reopens it if it was moved away, as log rotation does.
     private static func open(_ path: String, _ file: inout File) {
         if file.descriptor >= 0 {
             var (there, here) = (stat(), stat())

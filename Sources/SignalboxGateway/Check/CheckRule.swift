@@ -2,12 +2,12 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// One thing that a configuration can have wrong.
+/// One kind of mistake in a configuration.
 ///
-/// A rule of this kind looks at the file, at what plugins declare, and at this machine. What only instances of the
-/// plugins can tell is found by `Rehearsal`.
+/// Rules check the file, what plugins declare, and this machine. What only running plugin instances can tell is checked
+/// by `Rehearsal`.
 struct CheckRule: Sendable {
-    /// A place with what is wrong there.
+    /// A problem and its position.
     struct Finding {
         var position: SourcePosition
         var message: String
@@ -19,13 +19,13 @@ struct CheckRule: Sendable {
     }
 
     enum Kind: Sendable {
-        /// A gateway cannot run with it.
+        /// The gateway cannot run with it.
         case fault
-        /// The same, and it depends on the machine that the gateway runs on.
+        /// The same, but depending on the machine the gateway runs on.
         case machineFault
-        /// A gateway runs with it, but probably not as meant.
+        /// The gateway runs with it, but probably not as intended.
         case warning
-        /// The same, and it depends on the machine that the gateway runs on.
+        /// The same, but depending on the machine the gateway runs on.
         case machineWarning
 
         var isWarning: Bool { self == .warning || self == .machineWarning }
@@ -43,30 +43,30 @@ struct CheckRule: Sendable {
         self.find = find
     }
 
-    /// All rules. `check`, a start and a reload apply the same ones.
+    /// All rules. `check`, startup and reload apply the same ones.
     static let all =
         listeners + stores + places + people + routes + slips + isolated + unused
 }
 
-/// What rules look at: the configuration as far as it could be read, and its plugins.
+/// The input of rules: the configuration as far as it could be read, and its plugins.
 struct CheckSubject: Sendable {
     let config: GatewayConfig
     let plugins: [CheckedPlugin]
     let options: GatewayOptions
 
-    /// Whether every route could be read: only then it is known what no route uses.
+    /// Whether every route could be read, without which it is unknown what routes use.
     var hasAllRoutes: Bool {
         !config.routes.isEmpty && config.routes.count == config.given?["routes"]?.items.count
     }
 
-    /// The data folder; nil: nothing is kept in one.
+    /// The data folder; nil if the store is elsewhere.
     var dataFolder: String? {
         config.gateway.store == nil && options.store == nil ? config.dataPath : nil
     }
 
     func plugin(_ name: String) -> CheckedPlugin? { plugins.first { $0.name == name } }
 
-    /// Why a file cannot be read, as words; nil: it can.
+    /// Why a file cannot be read; nil if it can.
     func fault(ofFile path: String) -> String? {
         switch options.environment.readFile(path) {
         case .success: nil

@@ -4,14 +4,14 @@ package import SignalboxHTTP
 internal import SignalboxJSON
 package import SignalboxPluginHost
 
-/// A plugin whose library is known and whose config fits its schema.
+/// A plugin whose library was found and whose config was checked against its schema.
 package struct CheckedPlugin: Sendable {
     package var settings: PluginSettings
     package var library: PluginCode
     package var config: CheckedConfig
-    /// What its schema says about its events and payloads.
+    /// What its schema says about events and payloads.
     package var facts: PluginFacts
-    /// Its config fits the schema and has all its values, so an instance can be made of it.
+    /// The config is valid and complete, so an instance can be made.
     package var isSound = true
     /// Which proxy its connections go through.
     package var proxies: ProxyRules
@@ -25,17 +25,17 @@ package struct CheckedPlugin: Sendable {
     package func isAddress(_ device: Device) -> Bool {
         facts.addresses.contains { $0.covers(device, config: config.json) }
     }
-    /// The key that its config lacks to report the dead tokens of its events; nil: it lacks none.
+    /// The config key it needs to report dead tokens of its events; nil if none is missing.
     package var missingForReports: String? {
         facts.reportsWith.flatMap { config.json[$0] == nil ? $0 : nil }
     }
-    /// Whether the plugin takes events in by itself.
+    /// Whether the plugin receives events by itself.
     package var isSource: Bool { library.descriptor.roles.contains("sbx.role.source/1") }
-    /// Whether events may be from it: by webhooks, or by itself.
+    /// Whether it can be the source of events, through webhooks or by itself.
     package var isAnySource: Bool {
         isSource || library.descriptor.roles.contains("sbx.role.ingest/1")
     }
-    /// Whether the plugin declares that the requests it takes become no events.
+    /// Whether the plugin declares that its requests never become events.
     package var isMute: Bool { facts.emits?.isEmpty == true }
 
     /// Whether library, config and secrets are unchanged.
@@ -105,7 +105,7 @@ struct PluginCheck {
             return .loaded(library)
         }
         let path = try searchPath.resolve(settings.library, relativeTo: folder)
-        // Two instances of one library share it.
+        // Isolated instances of one library share one inspection.
         if settings.isIsolated {
             let key = "\(path)\0\(settings.sha256 ?? "")"
             if let known = isolated[settings.isolation]?[key] { return .isolated(known) }
@@ -228,7 +228,7 @@ struct PluginCheck {
         }
     }
 
-    /// The options that a route gives to a role of a plugin, as JSON.
+    /// The options a route passes to a role of a plugin, as JSON.
     private mutating func options(
         _ role: String, of name: String,
         _ given: (position: SourcePosition, options: ConfigValue?), _ owner: String
@@ -256,7 +256,7 @@ struct PluginCheck {
     private mutating func require(
         _ roles: Set<String>, of name: String, at position: SourcePosition, _ message: String
     ) {
-        // A plugin that could not be loaded has its own fault.
+        // A plugin that could not be loaded has a finding of its own.
         guard let plugin = plugins.first(where: { $0.name == name }),
             roles.isDisjoint(with: plugin.library.descriptor.roles)
         else { return }

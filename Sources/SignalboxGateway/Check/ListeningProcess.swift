@@ -3,13 +3,13 @@ internal import SignalboxConfig
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
 
-/// Who listens on a Unix socket of the configuration.
+/// The process that listens on a Unix socket of the configuration.
 struct ListeningProcess {
-    /// 0: unknown.
+    /// 0 if unknown.
     let id: Int32
     private let name: String
 
-    /// nil: nobody listens there.
+    /// nil if nobody listens there.
     init?(_ path: String) {
         guard let id = SocketOwner.process(listeningOn: path) else { return nil }
         self.id = id
@@ -18,8 +18,8 @@ struct ListeningProcess {
 
     var words: String { id > 0 ? "process \(id)\(name.isEmpty ? "" : " (\(name))")" : "somebody" }
 
-    /// Whether it is the gateway of a configuration: the one that holds the lock of its data folder. Without a folder,
-    /// and where the system does not tell of locks, its name decides.
+    /// Whether it is this configuration's gateway: the process that holds the lock of the data folder. Without a
+    /// folder, or where the system does not list locks, its name decides.
     func isGateway(data: String?) -> Bool {
         if id == getpid(), data == nil { return true }
         guard let data, let locks = Self.text("/proc/locks") else { return name == "signalbox" }
@@ -32,7 +32,7 @@ struct ListeningProcess {
         }
     }
 
-    /// A short file of the system; nil: it cannot be read.
+    /// The text of a small system file; nil if it cannot be read.
     private static func text(_ path: String) -> String? {
         guard case .success(let bytes) = ConfigEnvironment.read(path) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -36,7 +36,7 @@ extension CheckRule {
                 ("gateway", "admin", gateway.admin, options.sockets.admin == nil),
                 ("devices", "listen", gateway.devicesListen, true),
             ].compactMap { section, key, address, isOwn in
-                // Somebody who listens there now may be the gateway itself.
+                // The process that listens there now may be the gateway itself.
                 guard isOwn, let address,
                     let words = ListeningSocket.refusal(
                         host: address.host, port: address.port, mayBeInUse: true)
@@ -47,7 +47,7 @@ extension CheckRule {
             }
         },
         CheckRule(.machineWarning, "socket-in-use") { subject in
-            // A start finds out by itself.
+            // At startup, opening the socket shows this anyway.
             guard subject.options.isCheck else { return [] }
             let gateway = subject.config.gateway
             return [("listen", gateway.listen), ("admin", gateway.admin)].compactMap {
@@ -63,7 +63,7 @@ extension CheckRule {
         },
     ]
 
-    /// An admin listener that other machines can reach without a token; nil: it is not one.
+    /// The finding for an admin listener that other machines can reach without a token; nil if it is safe.
     static func adminFault(_ address: ListenAddress, _ config: GatewayConfig) -> Finding? {
         guard !address.isLoopback, config.gateway.adminToken == nil else { return nil }
         return Finding(
@@ -72,7 +72,7 @@ extension CheckRule {
                 + "set admin_token, or listen on 127.0.0.1")
     }
 
-    /// A path where the content of a file belongs.
+    /// A hint for a path that was given instead of the file's content.
     private static func fileHint(_ value: ConfigValue?) -> String {
         guard let value, !value.isSecret, let text = value.string, !text.contains("\n"),
             !text.isEmpty, text.utf8.count < 200

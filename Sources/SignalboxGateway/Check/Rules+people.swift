@@ -45,13 +45,13 @@ extension CheckRule {
         },
     ]
 
-    /// Secrets of the file that are also what lets an operator, or a client of the registry, in.
+    /// Secrets of the file that equal the admin token or the token of a registry client.
     private static func sharedTokens(_ subject: CheckSubject) -> [Finding] {
         let given = subject.config.given
         let admin = given?["gateway"]?["admin_token"]
         let clients = (given?["devices"]?["clients"]?.items ?? []).compactMap { $0["token"] }
         let places = (given?.entries ?? []).filter {
-            // What is sent or tried out, and no secret.
+            // These hold content that is sent or tested, not secrets.
             !["routes", "texts", "tests"].contains($0.key)
         }
         return places.flatMap(\.value.texts).compactMap { value in
@@ -65,7 +65,7 @@ extension CheckRule {
                     "this is admin_token, too, so whoever has it can do what operators can; give it a secret of "
                         + "its own")
             }
-            // Two clients with one token are a fault, and admin_token has its finding at the other place.
+            // Two clients with the same token have a finding of their own, and so has admin_token.
             let isToken = ([admin] + clients).contains { $0?.position == value.position }
             guard !isToken, clients.contains(where: { isSame($0) }) else { return nil }
             return Finding(

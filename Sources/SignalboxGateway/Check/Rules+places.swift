@@ -3,7 +3,7 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// Who else on this machine may change or read what the gateway trusts.
+/// Which other users of this machine may change or read what the gateway trusts.
 extension CheckRule {
     static let places = [
         CheckRule(.machineWarning, "file-unsafe") { subject in
@@ -13,7 +13,7 @@ extension CheckRule {
                     FilePlace.fault(of: file.path, user: subject.user),
                     FilePlace.folder(above: file.path, user: subject.user),
                 ].compactMap { fault in
-                    // A folder of many files is named once.
+                    // A folder of many files is reported once.
                     guard let fault, seen.insert(fault.path).inserted else { return nil }
                     return Finding(file.position, file.words(fault))
                 }
@@ -46,7 +46,7 @@ extension CheckRule {
         },
     ]
 
-    /// The path from the root on, without steps that lead nowhere.
+    /// The path from the root, without empty and `.` steps.
     fileprivate static func absolute(_ path: String) -> String {
         var whole = path
         if !path.hasPrefix("/") {
@@ -57,10 +57,10 @@ extension CheckRule {
         return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 
-    /// What the gateway takes at its word.
+    /// A file or folder that the gateway trusts.
     fileprivate struct Trusted {
         let path: String
-        /// Instead of the path, which must not be shown.
+        /// Shown instead of a path that must not be shown.
         let written: String?
         let position: SourcePosition
 
@@ -81,7 +81,7 @@ extension CheckRule {
 }
 
 extension CheckSubject {
-    /// The configuration, the files that it was filled from or that plugins read, the audit log and the data folder.
+    /// The configuration, the files it includes or plugins read, the audit log and the data folder.
     fileprivate var trusted: [CheckRule.Trusted] {
         var out = [CheckRule.Trusted(path: config.file, written: nil, position: config.start)]
         out += config.files.map {
@@ -115,8 +115,7 @@ extension CheckSubject {
         return secrets.contains { $0.count >= 8 && !config.text.ranges(of: $0).isEmpty }
     }
 
-    /// The user that the gateway runs as. Root may check the configuration of a gateway that runs as another user, to
-    /// whom the data folder belongs.
+    /// The user the gateway runs as. When root checks the configuration, that is the owner of the data folder.
     fileprivate var user: UInt32 {
         guard options.isCheck, geteuid() == 0, let data = dataFolder else { return geteuid() }
         return FilePlace.facts(of: data)?.owner ?? 0

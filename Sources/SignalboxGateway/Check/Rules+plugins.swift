@@ -11,7 +11,7 @@ extension CheckRule {
                 let (roles, needs) = (
                     plugin.library.descriptor.roles, plugin.library.descriptor.needs
                 )
-                // Whoever sends or takes events without the gateway's connections has some of its own.
+                // Plugins that send or receive without the gateway's connections open their own.
                 let isOwn = roles.contains("sbx.role.send/1") || plugin.isSource
                 guard plugin.settings.isolation == .sandbox, isOwn,
                     !needs.contains("sbx.http/1")
@@ -38,10 +38,10 @@ extension CheckRule {
         },
     ]
 
-    /// Where requests with credentials go: keys of all plugins.
+    /// Keys of all plugins that say where requests with credentials go.
     private static let originKeys = ["endpoint", "token_url", "callback_url"]
 
-    /// Origins that are plain http and not this machine.
+    /// Origins that use plain http and are not on this machine.
     private static func origins(in value: ConfigValue?) -> [(key: String, value: ConfigValue)] {
         (value?.entries ?? []).flatMap { entry -> [(key: String, value: ConfigValue)] in
             guard originKeys.contains(entry.key), let text = entry.value.string else {

@@ -26,10 +26,10 @@ extension CheckRule {
         },
     ]
 
-    /// A route that pushes what the provider itself already pushes.
+    /// A route that pushes what the provider pushes itself.
     ///
-    /// A source may get reports about devices and have its events pushed: some providers call a webhook only for
-    /// devices that they know. Which events a provider pushes itself is in its plugin's schema (`providerPushes`).
+    /// A source may get device reports and still have its events pushed: some providers call a webhook only for devices
+    /// they know. The plugin's schema says which events a provider pushes itself (`providerPushes`).
     private static func doublePush(
         _ settings: RouteSettings, by plugin: CheckedPlugin
     ) -> Finding? {
@@ -45,7 +45,7 @@ extension CheckRule {
                 + "or these events out of the route")
     }
 
-    /// Routes that send one and the same push to the same devices.
+    /// Routes that send the same push to the same devices.
     private static func sameRoutes(_ routes: [RouteSettings]) -> [Finding] {
         routes.enumerated().compactMap { index, later in
             let earlier = routes[..<index].first { earlier in
@@ -64,13 +64,13 @@ extension CheckRule {
         }
     }
 
-    /// What a route builds, without the builder, which may be left out.
+    /// What a route builds, without the builder's name, which is optional.
     private static func built(_ settings: RouteSettings) -> [String: String] {
         let entries = settings.given["build"]?.entries.filter { $0.key != "with" } ?? []
         return Dictionary(entries.map { ($0.key, $0.value.json.text) }) { $1 }
     }
 
-    /// What the sources of a route emit; nil: one of them may emit anything.
+    /// The events the sources of a route emit; nil if one of them may emit anything.
     static func emitted(
         _ settings: RouteSettings, _ subject: CheckSubject
     ) -> [(type: String, fields: [String])]? {
@@ -113,11 +113,11 @@ extension CheckRule {
     ) -> [Finding] {
         let slips = slips(settings)
         guard let emits = emitted(settings, subject) else { return slips }
-        // Without a type that matches, the types have a finding of their own.
+        // If no type matches, the types have a finding of their own.
         let events = emits.filter { settings.route.condition.canHold(type: $0.type) }
         let fields = events.flatMap(\.fields)
         guard !events.isEmpty else { return slips }
-        // A filter may add fields, which a condition does not see: it is asked before.
+        // Filters may add fields, but conditions are evaluated before them.
         let read =
             settings.filters.isEmpty
             ? settings.fields[...] : settings.fields.prefix(settings.conditionFieldCount)
@@ -138,15 +138,15 @@ extension CheckRule {
         return unknown + slips.filter { !found.contains($0.position) }
     }
 
-    /// A source may emit any field, and give recipients any attribute. So only a name with two letters swapped, or one left
-    /// out, is surely a slip.
+    /// Sources may emit any field and give recipients any attribute, so only swapped or missing letters are certain to
+    /// be a typo.
     private static func slips(_ settings: RouteSettings) -> [Finding] {
         settings.fields.compactMap { path, position in
             guard path.root == .data || path.root == .recipient, path.names.count == 1,
                 let name = path.names.first
             else { return nil }
             let isData = path.root == .data
-            // `data.typ` says that the data is meant.
+            // `data.typ` explicitly means a field of the data.
             guard !isData || !settings.speltFields.contains(path.text) else { return nil }
             let known =
                 isData
@@ -162,7 +162,7 @@ extension CheckRule {
         }
     }
 
-    /// Names of platforms that apps and sources use.
+    /// Platform names used by apps and sources.
     private static let platforms = [
         "ios", "android", "ipados", "macos", "tvos", "visionos", "watchos", "huawei", "web",
         "windows", "email", "telegram", "slack", "teams", "discord", "webhook", "harmony",
@@ -175,7 +175,7 @@ extension CheckRule {
             let entries = map.entries
             let names = entries.map { $0.key.lowercased() }
             return entries.compactMap { entry in
-                // A platform of your own is fine; one that nearly is another, which is not there as well, is a slip.
+                // Custom platforms are fine; a name close to a known one that is missing here is a typo.
                 guard let meant = slip(entry.key.lowercased()), !names.contains(meant) else {
                     return nil
                 }
@@ -187,7 +187,7 @@ extension CheckRule {
         }
     }
 
-    /// The platform that was meant: a name of letters alone that is one step away. Digits and hyphens are nobody's slip.
+    /// The platform that was meant: one edit away, letters only. Digits and hyphens are taken as intended.
     private static func slip(_ name: String) -> String? {
         guard !platforms.contains(name), name.allSatisfy(\.isLetter) else { return nil }
         return platforms.first { Suggestion.isOneStep(from: name, to: $0) }
@@ -198,7 +198,7 @@ extension CheckRule {
     ) -> [Finding] {
         let senders = Set(settings.route.senders.values).sorted()
         let known = senders.compactMap { subject.plugin($0)?.facts.family }
-        // A sender that does not say its family may have any.
+        // A sender that does not declare its family may have any.
         guard known.count == senders.count else { return [] }
         return (settings.given["build"]?["overrides"]?.entries ?? []).compactMap { entry in
             guard entry.key != "shorten", entry.key != "localized", !known.contains(entry.key)

@@ -2,7 +2,7 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// What the file may say, and nobody means: values that look like something else than they are.
+/// Valid values that are almost certainly typos: they look like something other than what they are.
 extension CheckRule {
     static let slips = [
         CheckRule(.warning, "literal-reference") { subject in
@@ -16,7 +16,7 @@ extension CheckRule {
         },
         CheckRule(.warning, "odd-secret") { subject in
             let sections = (subject.config.given?.entries ?? []).filter {
-                // What is sent or tried out, and no secret.
+                // These hold content that is sent or tested, not secrets.
                 !["routes", "texts", "tests"].contains($0.key)
             }
             return sections.flatMap(\.value.texts).compactMap { value in
@@ -28,7 +28,7 @@ extension CheckRule {
         },
         CheckRule(.warning, "odd-secret") { subject in
             subject.plugins.flatMap { $0.settings.config?.texts ?? [] }.compactMap { value in
-                // A path with an empty step: what was to be its secret is missing.
+                // A path with an empty step lacks the secret that belongs there.
                 guard subject.config.blanks.contains(value.position), let text = value.string,
                     text.hasPrefix("/"), text.hasSuffix("/") || text.contains("//")
                 else { return nil }
@@ -81,24 +81,24 @@ extension CheckRule {
         },
     ]
 
-    /// `env` or `file`, if a text was to be a reference: `$file:x`, `$(env:X)`, `{file:x}`, `file:x`.
+    /// `env` or `file` if a text was meant as a reference: `$file:x`, `$(env:X)`, `{file:x}`, `file:x`.
     private static func reference(in text: String) -> String? {
         for name in ["env", "file"] {
             for start in ["$\(name):", "$(\(name):"] where text.contains(start) { return name }
             if text.hasPrefix("\(name):"), !text.hasPrefix("\(name)://") { return name }
-            // "$${env:X}" is the way to write "${env:X}" itself.
+            // "$${env:X}" is the escape for a literal "${env:X}".
             let braces = text.ranges(of: "{\(name):")
             if braces.contains(where: { !text[..<$0.lowerBound].hasSuffix("$") }) { return name }
         }
         return nil
     }
 
-    /// What a secret surely does not have; nil: it looks like one.
+    /// Why a text is unlikely to be a secret; nil if it looks like one.
     private static func oddity(_ text: String) -> String? {
         if text.unicodeScalars.first == "\u{FEFF}" {
             return "begins with a byte order mark; save the file as UTF-8 without one"
         }
-        // Keys, certificates and JSON are of many lines, and end with one.
+        // Keys, certificates and JSON have many lines and end with a line break.
         let isDocument = text.contains("-----BEGIN ") || text.first == "{" || text.first == "["
         if isDocument { return nil }
         if text.contains(where: \.isNewline) {
@@ -110,7 +110,7 @@ extension CheckRule {
         return "begins or ends with a space; take it out"
     }
 
-    /// Whether a text is what only a pattern has.
+    /// Whether a text contains regular-expression syntax.
     private static func isPattern(_ text: String) -> Bool {
         let pairs = [".*", ".+", "\\d", "\\w", "(?"]
         return text.hasSuffix("*") || text.hasPrefix("^") || text.hasSuffix("$")

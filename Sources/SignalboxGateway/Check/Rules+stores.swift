@@ -6,7 +6,7 @@ internal import SignalboxPluginHost
 internal import SignalboxPostgres
 internal import SignalboxStore
 
-/// `gateway.data`, `gateway.store`, and files that are named by path.
+/// `gateway.data`, `gateway.store`, and files named by path.
 extension CheckRule {
     static let stores = [
         CheckRule(.fault, "store-address") { subject in
@@ -21,7 +21,7 @@ extension CheckRule {
         CheckRule(.machineFault, "store-not-writable") { subject in
             let config = subject.config
             let given = config.given?["gateway"]?["data"]
-            // An address in the place of a folder has its own fault.
+            // A URL in place of a folder has a finding of its own.
             guard config.gateway.store == nil, subject.options.store == nil,
                 given?.string?.contains("://") != true
             else { return [] }
@@ -47,7 +47,7 @@ extension CheckRule {
         },
         CheckRule(.machineWarning, "disk-nearly-full") { subject in
             guard let folder = subject.dataFolder else { return [] }
-            // A start makes the folder.
+            // The folder may be missing: startup creates it.
             let place = access(folder, F_OK) == 0 ? folder : above(folder)
             let free = subject.options.freeBytes(place)
             guard free < DiskSpace.bytesWanted else { return [] }
@@ -78,7 +78,7 @@ extension CheckRule {
         },
     ]
 
-    /// `ca` of receivers, of users and of tracing.
+    /// `ca` of outcome receivers, of users and of tracing.
     private static func caFiles(_ file: ConfigValue?) -> [(key: String, value: ConfigValue)] {
         let places = [
             ("outcomes", file?["outcomes"]), ("devices users", file?["devices"]?["users"]),
@@ -103,7 +103,7 @@ extension CheckRule {
         return end == path.startIndex ? "/" : String(path[..<end])
     }
 
-    /// Whether a file can be made in a folder; it is removed again.
+    /// Whether a file can be created in a folder; removes it again.
     private static func takesFile(_ folder: String) -> Bool {
         let name = "\(folder)/.signalbox-check-\(getpid())"
         let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -113,7 +113,7 @@ extension CheckRule {
         return true
     }
 
-    /// Why a gateway could not append to a file, or should not, as words; nil: it can. Leaves nothing behind.
+    /// Why a gateway could or should not append to a file; nil if it can. Leaves nothing behind.
     private static func fileFault(_ path: String, among inputs: [String]) -> String? {
         if let facts = FilePlace.facts(of: path) {
             if facts.isFolder { return "is a folder; name a file in it" }
@@ -129,18 +129,18 @@ extension CheckRule {
         return "cannot be made: \(String(cString: strerror(errno)))"
     }
 
-    /// Why a gateway could not keep its data in a folder, as words; nil: it can. Leaves nothing behind.
+    /// Why a gateway could not keep its data in a folder; nil if it can. Leaves nothing behind.
     private static func folderFault(_ folder: String) -> String? {
         var place = folder
         if access(place, F_OK) != 0, errno == ENOENT {
-            // A start makes the folder, and no folders above it.
+            // Startup creates the folder but not its parents.
             place = above(place)
             guard access(place, F_OK) == 0 else {
                 return "cannot be made: the folder above it does not exist"
             }
         }
         guard FilePlace.facts(of: place)?.isFolder == true else { return "is not a folder" }
-        // A file without a name: unlike access(), this also finds a file system that is read-only.
+        // Unlike access(), an unnamed temporary file also detects a read-only file system.
         let descriptor = open(place, temporary | O_RDWR | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             close(descriptor)
@@ -155,10 +155,10 @@ extension CheckRule {
 }
 
 extension ConfigValue {
-    /// The items of a list; empty if it is none.
+    /// The items of a list; empty for other kinds.
     package var items: [ConfigValue] { if case .list(let items) = kind { items } else { [] } }
 
-    /// The entries of a map; empty if it is none.
+    /// The entries of a map; empty for other kinds.
     package var entries: [Entry] { if case .map(let entries) = kind { entries } else { [] } }
 
     /// Every text in it.

@@ -2,13 +2,13 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// What is configured and never used, and files of `tests:`.
+/// Configuration that is never used, and files of `tests:`.
 extension CheckRule {
     static let unused = [
         CheckRule(.warning, "unused-plugin") { subject in
             guard subject.hasAllRoutes else { return [] }
             return unnamed(subject).compactMap { plugin in
-                // A plugin that takes requests may be there for what it answers: files, registrations.
+                // A plugin that takes requests may serve files or registrations and need no route.
                 let takesRequests = plugin.library.descriptor.roles.contains("sbx.role.ingest/1")
                 let isSource = plugin.isSource
                 guard !takesRequests || isSource || plugin.facts.emits != nil else { return nil }

@@ -6,13 +6,13 @@ internal import SignalboxJSON
 
 /// Who calls the device registry's API, and what the caller may do.
 package struct DeviceCaller: Sendable {
-    /// As gateway.yaml names the client or the users.
+    /// The name of the client or the group of users in gateway.yaml.
     var name: String
     var app: String
     var scopes: Set<String>
-    /// The only user whose devices the caller may change; nil: any user's.
+    /// The only user whose devices the caller may change; nil for any user.
     var user: String?
-    /// A registration removes the user's other devices.
+    /// Whether a registration removes the user's other devices.
     var hasOneDevice = false
 }
 
@@ -66,7 +66,7 @@ extension DevicesService {
             user: identity.user, hasOneDevice: identity.hasOneDevice)
     }
 
-    /// The client with this token; all are compared, in constant time.
+    /// The client with this token; compares all in constant time.
     private func client(bearer: Substring) -> DeviceClient? {
         let given = Digest.sha256(Array(bearer.utf8))
         var found: DeviceClient?

@@ -3,7 +3,7 @@ internal import SignalboxHTTP
 internal import SignalboxJSON
 
 extension DevicesService {
-    /// Sets the badge counter of the named user, or of the named device's user; nothing is pushed.
+    /// Sets the badge counter of the named user or of the named device's user; pushes nothing.
     func setBadge(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {

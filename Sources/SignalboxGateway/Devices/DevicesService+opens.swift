@@ -2,15 +2,15 @@ internal import SignalboxCore
 package import SignalboxHTTP
 internal import SignalboxJSON
 
-/// Apps report opened notifications; receivers of outcomes get them.
+/// Apps report opened notifications, which are passed on to outcome receivers.
 extension DevicesService {
     private static let opensMax = 100
-    /// Whose tokens are compared with those of events that named no user.
+    /// Most devices of a user whose tokens are compared with events that named no user.
     private static let devicesMax = 10
 
-    /// What an app says of one notification.
+    /// An app's report about one notification.
     private struct Opened {
-        /// Nil for an open that nobody wants.
+        /// Nil for an open that no receiver wants.
         var mark: OpenMark?
         var user: String
         var unixMs: UInt64
@@ -26,7 +26,7 @@ extension DevicesService {
                 detail: "\"opens\" must be a list of 1 to \(Self.opensMax) objects with \"event\"")
         }
         let wish = outcomes.wish
-        // An app would only repeat after a refusal what is left out here.
+        // Unwanted opens are ignored, not refused: an app could only repeat them.
         let told = try items.map { try opened($0, caller, wish) }.filter { $0.mark != nil }
         var pack = OutcomePack()
         for open in try await counted(told, caller) {
@@ -63,14 +63,14 @@ extension DevicesService {
             access.routes.contains(mark.route) && wish?.takes(.opened, route: mark.route) == true
                 ? mark : nil
         }
-        // A device's clock may be fast.
+        // A device's clock may be ahead.
         let now = clock()
         return Opened(
             mark: mark, user: user,
             unixMs: min(now, UInt64(clamping: time?.integer ?? Int64(clamping: now))))
     }
 
-    /// The opens that count: once per push and user. A client knows its users; a user is believed of pushes that went to them.
+    /// The opens that count, one per push and user. Users may only report pushes sent to them; clients are trusted.
     private func counted(_ told: [Opened], _ caller: DeviceCaller) async throws -> [Opened] {
         guard !told.isEmpty else { return [] }
         var told = told
@@ -78,7 +78,7 @@ extension DevicesService {
             let shown = try await shown(told.compactMap(\.mark), to: user, of: caller.app)
             told = told.filter { $0.mark.map(shown.contains) ?? false }
         }
-        // One without a user is a client's, and nobody's claim.
+        // Opens without a user come from a client and cannot be counted per user.
         let named = told.indices.filter { !told[$0].user.isEmpty }
         let used = try await use(
             named.compactMap { place in
@@ -89,12 +89,12 @@ extension DevicesService {
         return told.indices.filter { !left.contains($0) }.map { told[$0] }
     }
 
-    /// Those of some pushes that went to a user, by name or to one of the newest devices.
+    /// Which of these pushes went to the user, by name or to one of their newest devices.
     private func shown(
         _ marks: [OpenMark], to user: String, of app: String
     ) async throws -> Set<OpenMark> {
         let devices = try await registry.devices(app: app, user: user).prefix(Self.devicesMax)
-        // A device that its event named may have no app of its own.
+        // A device named by its event may have no app.
         let owners =
             [app, ""].map { OpenClaim.Owner.user(UserKey(app: $0, user: user)) }
             + devices.map { .token($0.device.token) }
@@ -105,7 +105,7 @@ extension DevicesService {
         return Set(zip(claims, known).lazy.filter(\.1).map(\.0.mark))
     }
 
-    /// Uses claims. Returns the places of those that were used before.
+    /// Uses claims; returns the indexes of those already used.
     private func use(_ claims: [OpenClaim]) async throws -> Set<Int> {
         guard !claims.isEmpty else { return [] }
         let entry = StoreEntry(

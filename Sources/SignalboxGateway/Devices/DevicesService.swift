@@ -4,8 +4,8 @@ package import SignalboxHTTP
 internal import SignalboxJSON
 internal import SignalboxObservability
 
-/// The device registry's API on the public listener, under `/v1/devices`, with `/v1/opens`;
-/// docs/openapi.json describes it.
+/// The device registry's API on the public listener, `/v1/devices` and `/v1/opens`, as described in
+/// docs/openapi.json.
 package struct DevicesService: Sendable {
     package static let prefix = "/v1/devices"
     private static let methods = [
@@ -27,13 +27,13 @@ package struct DevicesService: Sendable {
     /// Records changes.
     let onChange: @Sendable (Audit.Record) -> Void
 
-    /// Whether a path is this service's.
+    /// Whether this service serves a path.
     package static func serves(_ path: String) -> Bool {
         path == prefix || path.hasPrefix(prefix + "/") || path == opens
     }
 
     package func refusal(method: String, path: String) -> HTTPServerAnswer? {
-        // Without clients nobody may use it, so there is no such path.
+        // Without clients or users nobody may call it, so the path does not exist.
         guard !access.clients.isEmpty || !access.users.isEmpty, let allowed = Self.methods[path]
         else {
             return Problem(404, "nothing is served under this path").answer
@@ -69,7 +69,7 @@ package struct DevicesService: Sendable {
         return answer
     }
 
-    /// What apps report of themselves (presence, opens) is no change of the registry.
+    /// Presence and opens are not recorded, since they do not change the registry.
     private func record(
         _ request: HTTPServerRequest, _ answer: HTTPServerAnswer, _ caller: DeviceCaller?
     ) {
@@ -170,7 +170,7 @@ package struct DevicesService: Sendable {
         let platforms = access.tokens.platforms(of: device)
         var changes: [DeviceChange] = []
         if isUnique {
-            // Who had the token has it no more, and those who were told of them must know.
+            // The previous users lose the token, which listeners must be told.
             let former = try await find(app: caller.app, token: device.token)
             changes = former.filter { $0.user != device.user && platforms.contains($0.platform) }
                 .map { change(.unregistered, $0) }
@@ -187,14 +187,14 @@ package struct DevicesService: Sendable {
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
 
-    /// The user's devices besides one that is being registered; an address is none.
+    /// The user's other devices; addresses do not count as devices.
     private func others(than device: Device) async throws -> [Device] {
         try await registry.devices(app: device.app, user: device.user).map(\.device).filter {
             $0.token != device.token && !access.tokens.isAddress($0)
         }
     }
 
-    /// In one step: of two logins at once both stay, until the next one.
+    /// Replaces them in one commit. After two simultaneous logins both devices stay until the next login.
     private func replace(
         _ others: [Device], by changes: [DeviceChange]
     ) async throws -> HTTPServerAnswer {
@@ -207,7 +207,7 @@ package struct DevicesService: Sendable {
         return Self.json([.init("evicted", .integer(Int64(others.count)))])
     }
 
-    /// A user registers what only their own device knows. A platform that nobody sends to has no rules for its tokens yet.
+    /// End users may only register tokens known to their device alone, which only a platform's sender can tell.
     private func requireDevice(_ device: Device) throws {
         guard isUsed(device) else {
             throw Refusal(
@@ -224,7 +224,7 @@ package struct DevicesService: Sendable {
         }
     }
 
-    /// Whether a sender gets the device's token, or a plugin whose provider pushes by itself.
+    /// Whether a sender uses the device's token, or a plugin whose provider pushes by itself.
     private func isUsed(_ device: Device) -> Bool {
         !access.tokens.platforms.senders(of: device.platform).isEmpty
             || deviceReports.forwardsRegistrations(app: device.app)
@@ -233,7 +233,7 @@ package struct DevicesService: Sendable {
     private func unregister(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        // A slip must not remove more than was meant: without a token it is all devices of the user.
+        // A typo must not remove too much: without a token, all devices of the user are removed.
         let parameters = try Self.parameters(request, known: ["user", "token", "unregister"])
         guard request.body.isEmpty else {
             throw Refusal(detail: "DELETE takes no body: give user or token in the query")
@@ -256,7 +256,7 @@ package struct DevicesService: Sendable {
         switch scope {
         case "none": return Self.json([.init("removed", .integer(0))])
         case "agent":
-            // Proactive pushes go on; those of conversations with agents do not.
+            // Mutes pushes of conversations with agents; proactive pushes continue.
             for device in devices { try await mute(device) }
             return Self.json([
                 .init("removed", .integer(0)), .init("muted", .integer(Int64(devices.count))),
@@ -281,8 +281,8 @@ package struct DevicesService: Sendable {
 
     /// The devices with a token that the caller may change.
     ///
-    /// Who names another user's phone holds it, and is told so. Addresses can be guessed: whether another user has one is nobody's
-    /// business.
+    /// The token of another user's phone proves possession, so the caller learns of it. Addresses can be guessed, so
+    /// whether another user has one is not revealed.
     package func owned(_ token: String, _ caller: DeviceCaller) async throws -> [Device] {
         let found = try await find(app: caller.app, token: token)
         guard let user = caller.user else { return found }

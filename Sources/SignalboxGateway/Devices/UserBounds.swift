@@ -2,13 +2,13 @@ internal import SignalboxHTTP
 internal import SignalboxThreads
 internal import Synchronization
 
-/// How much each end user may write: devices, presence, badges, opens, and what the audit log says of it.
+/// Rate limits per end user for devices, presence, badges, opens and their audit records.
 ///
-/// A user who is forgotten for another one begins anew, so nobody takes from anybody.
+/// A user evicted from the table starts with a full bucket, so no user can use up another's limit.
 final class UserBounds: Sendable {
     private let buckets = Mutex(TokenBuckets(countMax: 10_000))
 
-    /// The seconds that a user has to wait; nil: none.
+    /// The seconds the user has to wait; nil if the request may proceed.
     func wait(of user: String, in app: String, perSecond rate: Int) -> Int? {
         guard rate > 0 else { return nil }
         return buckets.withLock {

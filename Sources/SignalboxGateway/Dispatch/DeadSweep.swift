@@ -6,7 +6,7 @@ internal import SignalboxThreads
 
 /// Removes dead letters that are too old or too many (`gateway.dead`).
 ///
-/// Each gateway of a fleet does; what one removes, another does not find.
+/// Every gateway of a fleet does this; what one has removed, the others do not find.
 final class DeadSweep: Sendable {
     private static let pauseMs: UInt64 = 30_000
     private static let partMax = 1_000
@@ -15,7 +15,7 @@ final class DeadSweep: Sendable {
 
     init(_ context: DispatchContext) { self.context = context }
 
-    /// Removes what is too much now, and from now on.
+    /// Removes the excess now and periodically.
     func start() {
         Task { [weak self] in
             await self?.trim()
@@ -29,7 +29,7 @@ final class DeadSweep: Sendable {
         context.metrics.deadStored.set(Double(count))
     }
 
-    /// In parts, so that other work does not wait. What fails is done the next time.
+    /// In batches, so that other work does not wait. A failed batch is retried at the next run.
     private func trim() async {
         let limits = context.live.now.plan.config.gateway.dead.limits
         while let trim = try? await context.store.trimDead(limits, max: Self.partMax) {

@@ -1,15 +1,16 @@
 internal import SignalboxCore
 
-/// Finds pushes whose device has logged out, or has got another user, while they waited.
+/// Finds waiting pushes whose device has logged out or changed its user.
 ///
-/// An event's devices are looked up when it comes, and most of its pushes leave within a second. What waits longer, through
-/// an outage, a pause or retries, is looked at again whenever a lane leases it: a phone may have changed hands by then.
+/// Devices are looked up when their event arrives, and most pushes leave within a second. Those that wait longer,
+/// through an outage, a pause or retries, are checked whenever a lane leases them: the phone may have a new owner by
+/// then.
 enum DepartedDevices {
-    /// What has been accepted within this time is not looked up a second time; a replay never has.
+    /// Deliveries accepted within this time are not checked again; replays always are.
     static let recentMs = Replay.ageMs
 
-    /// The users whose devices must be looked up again for these deliveries. A token that came with its event is not the
-    /// registry's, and says nothing of logging out.
+    /// The users whose devices must be looked up again for these deliveries. A token that came with its event is not in
+    /// the registry, so nothing is known about its logout.
     static func users(of deliveries: [Delivery], nowUnixMs: UInt64) -> Set<UserKey> {
         var users: Set<UserKey> = []
         for delivery in deliveries {
@@ -22,7 +23,7 @@ enum DepartedDevices {
         return users
     }
 
-    /// The deliveries to users in `known` that have lost the device.
+    /// The deliveries whose users in `known` no longer have the device.
     static func departed(
         _ deliveries: [Delivery], _ known: [UserKey: [RegisteredDevice]]
     ) -> Set<UInt64> {
@@ -30,7 +31,7 @@ enum DepartedDevices {
         for delivery in deliveries where delivery.kind == .push {
             let device = delivery.device
             guard device.registeredUnixMs > 0, let own = known[key(device)] else { continue }
-            // A provider may have given the same registration another token.
+            // A provider may have issued a new token for the same registration.
             let isThere = own.contains { known in
                 known.device.token == device.token
                     || known.device.registration == device.registration
@@ -40,7 +41,7 @@ enum DepartedDevices {
         return out
     }
 
-    /// What seems to come from the future was received before the clock was set back: nobody knows how long ago.
+    /// A time in the future means the clock was set back, so the age is unknown and the delivery is checked.
     private static func isRecent(_ receivedUnixMs: UInt64, _ nowUnixMs: UInt64) -> Bool {
         receivedUnixMs <= nowUnixMs && nowUnixMs - receivedUnixMs < recentMs
     }

@@ -3,21 +3,21 @@ package import SignalboxCore
 internal import SignalboxObservability
 internal import SignalboxPluginHost
 
-/// Closes the loop: what happens to a device is told to the plugins that want to know.
+/// Reports what happens to devices to the plugins that want to know.
 ///
-/// - A token that a provider calls dead leaves the registry and is reported to the plugin that its event
-///   came from, and to those that are told of its app's devices.
-/// - A device that comes or goes is reported to those that are told of its app's devices.
-/// - What came of a dry run is reported to the plugin that asked for it.
+/// - A token that a provider calls dead is removed from the registry and reported to the plugin its event came from,
+///   and to the listeners of its app's devices.
+/// - A device that registers or unregisters is reported to the listeners of its app's devices.
+/// - The result of a dry run is reported to the plugin that asked for it.
 ///
-/// A report is written to the outbox with the change that causes it; `ReportRelay` moves it to the queue.
+/// A report enters the outbox in the commit of its cause; `ReportRelay` moves it to the queue.
 package final class DeviceReports: Sendable {
     private let store: any DeviceRegistry
     private let metrics: GatewayMetrics
     private let logger: Logger
     private let clock: @Sendable () -> UInt64
     private let stream: OutcomeStream
-    /// Says which changes each instance wants, and who is told of an app's devices.
+    /// Which changes each instance wants, and which instances listen to an app's devices.
     private let live: Live
 
     package init(_ context: DispatchContext) {
@@ -29,7 +29,7 @@ package final class DeviceReports: Sendable {
         clock = context.clock
     }
 
-    // MARK: What happened
+    // MARK: Events
 
     /// A provider called the token of a delivery dead.
     package func report(_ delivery: Delivery, _ outcome: Outcome) {
@@ -48,9 +48,9 @@ package final class DeviceReports: Sendable {
                     reason: outcome.reason)
                 return self.report(change, to: name, eventID: delivery.eventID, isDeduped: true)
             }
-            // Registered again after it died: it lives, and its source must not forget it.
+            // Registered again after it died: it is alive, and its source must keep it.
             let own = result == .kept ? nil : report(device, to: delivery.source)
-            // Those who are told of an app's devices know them by the names of the registry.
+            // Listeners know devices by their names in the registry.
             let others = gone.flatMap { device in
                 self.live.now.listeners.names(app: device.app)
                     .filter { $0 != delivery.source }.map { report(device, to: $0) }
@@ -75,7 +75,7 @@ package final class DeviceReports: Sendable {
             ])
     }
 
-    /// A provider says which token has taken the place of a delivery's.
+    /// A provider replaced the token of a delivery.
     func moved(_ delivery: Delivery, to newToken: String) {
         let device = delivery.device
         var successor = device
@@ -99,7 +99,7 @@ package final class DeviceReports: Sendable {
         }
     }
 
-    /// A dry run reached its device (no reason), or failed for good.
+    /// A dry run reached its device (nil reason) or failed for good.
     func tried(_ delivery: Delivery, reason: String?) {
         let change = DeviceChange(
             kind: reason == nil ? .proven : .unproven, device: delivery.device,
@@ -108,8 +108,7 @@ package final class DeviceReports: Sendable {
         if let report { learn(.nothing) { _, _ in [report] } }
     }
 
-    /// What those who are told of these changes will be told, and the receivers of outcomes; not the instance that they
-    /// came from.
+    /// The reports of these changes for listeners and outcome receivers, without the instance they came from.
     package func reports(of changes: [DeviceChange], from source: String) -> [DeviceReport] {
         changes.flatMap { change in
             live.now.listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
@@ -118,12 +117,12 @@ package final class DeviceReports: Sendable {
         }
     }
 
-    /// The same text may be a token of other senders.
+    /// The same text may be a token of other senders, so only platforms of the same sender count.
     private func platforms(of device: Device) -> Set<String> {
         live.now.devices.tokens.platforms(of: device)
     }
 
-    /// Whether a plugin hears of an app's registrations: its provider may push by itself.
+    /// Whether a plugin gets an app's registrations, so that its provider may push by itself.
     func forwardsRegistrations(app: String) -> Bool {
         let now = live.now
         return now.listeners.names(app: app).contains {
@@ -140,7 +139,7 @@ package final class DeviceReports: Sendable {
         return DeviceReport(to: name, change, eventID: eventID, isDeduped: isDeduped)
     }
 
-    /// What the receivers of outcomes are told of a change.
+    /// The report of a change for outcome receivers.
     private func told(_ change: DeviceChange, eventID: UInt64 = 0) -> [DeviceReport] {
         guard stream.isOn, let result = OutcomeResult(change.kind),
             stream.wish?.takes(result, route: "") == true
@@ -148,7 +147,7 @@ package final class DeviceReports: Sendable {
         return [DeviceReport(to: DeviceReport.stream, change, eventID: eventID)]
     }
 
-    /// What happened and the reports of it are kept together, however long the disk takes.
+    /// Stores the news and its reports in one commit, however long the disk takes.
     private func learn(
         _ news: TokenNews, reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport]
     ) { store.learn(news, reports: reports) { _ in } }

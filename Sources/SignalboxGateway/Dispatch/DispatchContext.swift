@@ -3,7 +3,7 @@ internal import SignalboxConfig
 package import SignalboxCore
 package import SignalboxThreads
 
-/// What everything on the way of an event shares.
+/// What all stages of an event's dispatch share.
 package struct DispatchContext: Sendable {
     package let machinery: Machinery
     package let store: any GatewayStore
@@ -13,14 +13,14 @@ package struct DispatchContext: Sendable {
     package let users: UserNames
     /// What operators have paused.
     package let pauses: PauseBook
-    /// Who has changed what.
+    /// The audit trail.
     package let audit: Audit
-    /// What belongs to distributed traces.
+    /// Spans of distributed traces.
     let spans: SpanBook
     /// Tells receivers how deliveries end.
     package let outcomes: OutcomeStream
 
-    /// Records a change where the current configuration says.
+    /// Records a change in the log or file that the current configuration names.
     package func record(_ change: Audit.Record) {
         audit.write(change, path: live.now.plan.config.auditPath)
     }

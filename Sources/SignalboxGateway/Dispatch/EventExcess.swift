@@ -1,15 +1,15 @@
 internal import SignalboxCore
 
-/// What an event has too much of.
+/// A limit that an event exceeds.
 enum EventExcess {
     case devices(Int, most: Int)
-    /// Each app of a sender has connections of its own.
+    /// Apps are limited, since each app of a sender has connections of its own.
     case apps
 
-    /// Most apps whose devices one event goes to.
+    /// Most apps one event may reach.
     static let appsMax = 100
 
-    /// Its first excess, once its users were looked up.
+    /// The first limit exceeded, once the event's users were looked up.
     init?(of event: Event, devicesMax: Int) {
         guard event.recipients.count <= devicesMax else {
             self = .devices(event.recipients.count, most: devicesMax)
@@ -44,7 +44,7 @@ enum EventExcess {
         }
     }
 
-    /// What its source is told.
+    /// The message for its source.
     var words: String {
         switch self {
         case .devices(let count, let most): "the event goes to \(count) devices; at most \(most)"

@@ -10,7 +10,7 @@ internal import SignalboxThreads
 package struct CommittedEvent: Sendable {
     package let id: UInt64
     package let deliveryCount: Int
-    /// A label of the metrics, as `RoutedEvent.result`; of a duplicate as if it were none.
+    /// A metric label, as `RoutedEvent.result`; for duplicates, the label a new event would get.
     package let result: String?
 }
 
@@ -29,11 +29,11 @@ package final class EventPipeline: Sendable {
         self.deviceReports = deviceReports
     }
 
-    /// Commits the deliveries of all events of one request, or nothing. With `leavesOut`, events with more devices
-    /// than an event may have are left out, and the others go on: a source would send all of them again for ever.
+    /// Commits the deliveries of all events of a request, or none. With `leavesOut`, events with too many devices are
+    /// skipped and the rest is kept: such a source would otherwise resend the whole batch forever.
     ///
-    /// Thread: worker. `done` is called when they are on disk, on the thread that commits, with the events in
-    /// their order; without events if they are refused.
+    /// Thread: worker. `done` is called on the committing thread once they are on disk, with the events in order, or
+    /// without events if they are refused.
     package func accept(
         _ events: [Event], changes: [DeviceChange] = [], from source: String,
         receivedUnixMs: UInt64, span: RequestSpan? = nil, leavesOut: Bool = false,
@@ -59,11 +59,11 @@ package final class EventPipeline: Sendable {
         }
         context.store.devices(of: Array(users)) { [changes] found in
             guard case .success(let known) = found else {
-                // Without its devices an event would reach nobody: its source sends it again.
+                // Without its devices an event would reach nobody, so its source must resend it.
                 done(.failed("the devices could not be looked up"), [])
                 return
             }
-            // Here and not on a worker: those that wait for one have their devices in memory already.
+            // Counted here and not on a worker: requests waiting for one already have their devices in memory.
             let users = UserDevices(known)
             let devices = users.deviceCount(of: events)
             if !leavesOut, events.count > 1, devices > self.devicesPerRequest {
@@ -82,7 +82,7 @@ package final class EventPipeline: Sendable {
                 large.leave(devices)
                 done(answer, committed)
             }
-            // Builders are called on a worker, never on the store's thread.
+            // Builders run on a worker, never on the store's thread.
             self.context.workers.submitBounded {
                 self.commit(
                     events.map(users.resolved), changes.flatMap(users.resolved), source,
@@ -91,7 +91,7 @@ package final class EventPipeline: Sendable {
         }
     }
 
-    /// Most devices of all events of a request: a batch names the same users again and again.
+    /// Most devices of a request's events; a batch may name the same users repeatedly.
     private var devicesPerRequest: Int {
         max(LargeEvents.devicesMax, context.live.now.plan.config.gateway.limits.devicesPerEvent)
     }
@@ -104,7 +104,7 @@ package final class EventPipeline: Sendable {
         done(.unavailable("too many devices of large events are being stored"), [])
     }
 
-    /// The events without those that have too much of something; nil: the whole request is refused.
+    /// The events within the limits; nil if the whole request is refused.
     private func bounded(
         _ events: [Event], _ generation: Generation, leavesOut: Bool, _ done: Done
     ) -> [Event]? {
@@ -127,7 +127,7 @@ package final class EventPipeline: Sendable {
         return events.indices.filter { !left.contains($0) }.map { events[$0] }
     }
 
-    /// Events whose recipients are spelled well and usable. Most are already, and nothing is copied then.
+    /// Events with normalised recipients. Most need no change, and then nothing is copied.
     private static func mended(_ events: [Event]) -> [Event] {
         guard events.indices.contains(where: { events[$0].needsMending }) else { return events }
         return events.map { event in
@@ -137,8 +137,8 @@ package final class EventPipeline: Sendable {
         }
     }
 
-    /// Says that no event of a request has a recipient that can be used, with nothing else to store: its source hears of
-    /// it. Beside others, such an event goes on, and its trace says whom it left out.
+    /// Refuses a request if no event has a usable recipient and there is nothing else to store, so that its source
+    /// learns of it. Among other events, such an event is kept, and its trace shows the skipped recipients.
     private func areUnusable(_ events: [Event], _ done: Done) -> Bool {
         guard let fault = events.first?.recipientFault,
             events.allSatisfy({ $0.recipientFault != nil })
@@ -183,22 +183,22 @@ package final class EventPipeline: Sendable {
                 event, router: generation.router, receivedUnixMs: receivedUnixMs,
                 keepsHistory: keepsHistory)
             guard routed.isRouted || generation.hasSource(source) else {
-                // It was taken while a reload removed its plugin, and with it the routes that it was for.
+                // A reload removed its plugin, and thereby its routes, after the event was received.
                 done(.unavailable("plugin \(source) was removed"), [])
                 return
             }
             do throws(Unavailable) {
                 try fanOut(&routed, generation)
             } catch {
-                // The source sends the whole request again.
+                // The source resends the whole request.
                 done(.unavailable(error.words), [])
                 return
             }
-            // A plugin that takes events in by itself would emit it again for ever, and nothing else meanwhile.
+            // With `leavesOut` it is kept: its source would emit the same event forever, and nothing else meanwhile.
             if routed.isLost, let failure = routed.failure, events.count == 1, changes.isEmpty,
                 !leavesOut
             {
-                // Nothing is left to store, so the source must hear of it.
+                // Nothing would be stored, so the source must learn of the failure.
                 let words = "\(failure) failed on this event"
                 done(routed.failsAlways ? .unprocessable(words) : .unavailable(words), [])
                 return
@@ -210,7 +210,7 @@ package final class EventPipeline: Sendable {
             append(&entry, results, done: done)
             return
         }
-        // First, since they can be done again: a request whose events are refused then is sent again.
+        // Changes come first, since they can be repeated if the events are refused and the request is resent.
         let reports = deviceReports.reports(of: changes, from: source)
         context.store.change(changes, reports: reports) { [entry, results] result in
             switch result {
@@ -222,7 +222,7 @@ package final class EventPipeline: Sendable {
         }
     }
 
-    /// `results` are labels of the metrics, by item.
+    /// `results` are metric labels, by item.
     private func append(
         _ entry: inout StoreEntry, _ results: [String?], done: @escaping Done
     ) {
@@ -361,7 +361,7 @@ package final class EventPipeline: Sendable {
         }
     }
 
-    /// A filter or builder gave no answer: the source sends the event again, or it has failed on this route.
+    /// A filter or builder gave no answer: either the source resends the event, or the route failed for good.
     private func note(
         _ fault: PluginFault, of role: String, _ name: String, _ routed: inout RoutedEvent,
         _ question: RoutedEvent.Question, _ route: Route
@@ -399,18 +399,18 @@ package final class EventPipeline: Sendable {
             let built = asked.build(
                 event, recipients: recipients, route: route.name, options: route.builderOptions)
             guard case .failure(let fault) = built, fault.kind == .stopping else { return built }
-            // It was just replaced: its successor builds the same.
+            // It was just replaced; its successor builds the same content.
             let next = context.live.now.instances.builders[route.builder]
             if next == nil || next === asked { return built }
             builder = next
         }
-        // A configuration has it: the gateway has just stopped, or the instance is not up yet.
+        // It is configured, so the gateway has just stopped, or the instance is still starting.
         return .failure(PluginFault(.again, "the instance is not running"))
     }
 }
 
-/// A builder cannot be asked now, or its answer was lost, or the store gives no ids: the event is rejected, so
-/// that its source sends it again.
+/// A builder is unavailable, its answer was lost, or the store gives no ids: the event is rejected so that its source
+/// resends it.
 private struct Unavailable: Error {
     let words: String
 }

@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxThreads
 
-/// Time, chance and threads of the gateway, for lanes.
+/// The gateway's clock, randomness and worker threads, for lanes.
 struct GatewayClock: LaneClock {
     let workers: WorkerThreads
     let alarms: AlarmClock
@@ -11,7 +11,7 @@ struct GatewayClock: LaneClock {
     let unixMs: @Sendable () -> UInt64
 
     var now: LaneTime {
-        // A lease also ends while the machine is suspended.
+        // A clock that counts suspended time, since leases also end while the machine is suspended.
         LaneTime(unixMs: unixMs(), steadyMs: SystemClock.sinceBootNs / 1_000_000)
     }
 
@@ -29,10 +29,10 @@ struct GatewayClock: LaneClock {
     func adjust(inMemory delta: Int) { inMemory.adjust(by: delta) }
 }
 
-/// The gateway's store, as lanes see it.
+/// The gateway's store, as lanes use it.
 struct GatewayLaneStore: LaneStore {
     let store: any GatewayStore
-    /// Wakes up when an outcome for receivers was stored.
+    /// Woken when an outcome for receivers was stored.
     let outcomes: OutcomeStream
     /// Milliseconds since 1970.
     let unixMs: @Sendable () -> UInt64
@@ -47,7 +47,7 @@ struct GatewayLaneStore: LaneStore {
         }
     }
 
-    /// Marks what must not be sent any more. What cannot be looked up goes back, and is leased again.
+    /// Marks deliveries whose users have left. If that cannot be looked up, they are released and leased again.
     private func look(_ lease: StoreLease, _ done: @escaping @Sendable (StoreLease?) -> Void) {
         let users = DepartedDevices.users(of: lease.deliveries, nowUnixMs: unixMs())
         guard !users.isEmpty else { return done(lease) }

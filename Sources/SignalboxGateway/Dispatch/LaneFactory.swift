@@ -22,7 +22,7 @@ struct LaneFactory: Sendable {
         self.onOutcome = onOutcome
     }
 
-    /// What a lane calls: of its own, it has what is measured.
+    /// What a lane calls; only the metrics are its own.
     private func world(_ key: LaneKey) -> LaneWorld {
         let (machinery, outcomes) = (context.machinery, context.outcomes)
         return LaneWorld(
@@ -41,7 +41,7 @@ struct LaneFactory: Sendable {
                 onOutcome: onOutcome))
     }
 
-    /// An empty table that makes its lanes here.
+    /// An empty table that makes its lanes with this factory.
     func table() -> LaneTable {
         LaneTable(
             countMax: context.limits.lanesMax,
@@ -49,10 +49,10 @@ struct LaneFactory: Sendable {
             nowMs: { SystemClock.sinceBootNs / 1_000_000 },
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
-                // A reload removed its plugin: its deliveries stay, another reload may bring it back.
+                // A reload removed its plugin: the deliveries stay, since another reload may restore it.
                 guard context.live.now.instances.serves(key) else { return }
                 let isForGood = error is UnknownApp
-                // Apps come from events, and there may be many that nobody knows.
+                // Apps come from events, and there may be many unknown ones.
                 let skipped = isForGood ? lines.write(key.name) : 0
                 if let skipped {
                     context.logger.error(
@@ -64,8 +64,8 @@ struct LaneFactory: Sendable {
                         ])
                 }
                 guard isForGood else {
-                    // Its process is restarting, descriptors ran out, a certificate is missing:
-                    // none of that is the deliveries' fault, so they wait.
+                    // Its process is restarting, descriptors ran out, a certificate is missing: none of that is the
+                    // deliveries' fault, so they wait.
                     let isSoon = (error as? PluginFault)?.kind == .again
                     let pauseMs: UInt64 = isSoon ? 1_000 : 5_000
                     context.alarms.after(ms: pauseMs) { [weak table] in table?.backlog(key) }
@@ -76,7 +76,7 @@ struct LaneFactory: Sendable {
     }
 
     private func lane(_ key: LaneKey, _ number: Int, _ table: LaneTable) async throws -> Lane {
-        // A new lane has seen no outage: its connection, key or settings may be new.
+        // A new lane knows of no outage: its connection, key or settings may be new.
         defer { context.store.hasten(key) }
         let make: (LaneSink) throws -> any LaneCarrier
         do {
@@ -84,7 +84,7 @@ struct LaneFactory: Sendable {
         } catch let fault as PluginFault where [.notFound, .unsupported].contains(fault.kind) {
             throw UnknownApp("\(fault)")
         }
-        // Shown as 0 from here on.
+        // Makes the series appear as 0 from now on.
         _ = context.metrics.leasesLost[key.name, key.app]
         return try Lane(
             key, number: number,
@@ -106,7 +106,7 @@ struct LaneFactory: Sendable {
             onReturned: { [weak table] in table?.backlog(key) }, carrier: make)
     }
 
-    /// What makes the carrier, once the plugin has said where to connect.
+    /// Makes the carrier once the plugin has said where to connect.
     private func carrier(_ key: LaneKey) async throws -> (LaneSink) throws -> any LaneCarrier {
         let instances = context.live.now.instances
         let app = key.app

@@ -5,27 +5,27 @@ internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Makes sure that everything on disk has a lane that will wake for it.
+/// Ensures that everything on disk has a lane that will wake for it.
 ///
-/// Lanes set their own alarms. The sweep finds what no lane knows of: deliveries of a plugin that a reload brought
-/// back, and a lane that missed its alarm, which would be a bug and is reported as one.
+/// Lanes set their own alarms. The sweep finds what no lane knows of: deliveries of a plugin that a reload restored,
+/// and a lane that missed its alarm, which would be a bug and is reported as one.
 package final class LaneSweep: Sendable {
     private static let pauseMs: UInt64 = 10_000
     private static let sharedPauseMs: UInt64 = 1_000
 
     private let context: DispatchContext
     private let lanes: LaneTable
-    /// Apps come from events, so their lanes end: after an hour without work, after seconds if their sender has many, and
-    /// at once if others wait for a place.
+    /// Apps come from events, so their lanes end when idle: after an hour, after seconds if their sender has many
+    /// lanes, and at once if others wait for a place.
     private static let rest = (usualMs: UInt64(3_600_000), manyMs: UInt64(10_000), many: 64)
     private static let crowdedMs: UInt64 = 250
     private static let crowdedLineMs: UInt64 = 60_000
 
     /// Lanes of plugins that are not configured; each is named once per configuration.
     private let orphans = Mutex<Set<LaneKey>>([])
-    /// When the log last said that lanes wait for a place; steady time.
+    /// When the log last reported that lanes wait for a place; steady time.
     private let crowdedSaidMs = Mutex<UInt64?>(nil)
-    /// An alarm is set that looks for lanes to end.
+    /// Whether an alarm is set that ends idle lanes.
     private let isMakingRoom = Atomic<Bool>(false)
 
     package init(context: DispatchContext, lanes: LaneTable) {
@@ -36,7 +36,7 @@ package final class LaneSweep: Sendable {
     /// Lanes with deliveries of plugins that are not configured.
     package var waitingOrphans: Set<LaneKey> { orphans.withLock { $0 } }
 
-    /// Wakes every lane that has something on disk, and keeps looking for lanes that sleep too long.
+    /// Wakes every lane with deliveries on disk, and keeps looking for lanes that overslept.
     package func start() {
         context.store.watch { [weak self] keys in
             guard let self else { return }
@@ -47,10 +47,10 @@ package final class LaneSweep: Sendable {
         tend()
     }
 
-    /// Often enough that a lease is extended long before its lane gives it up.
+    /// Often enough to extend leases long before their lanes would give them up.
     private func tend() {
         for lane in lanes.all {
-            // A lane that was being made has not heard of a pause that began meanwhile.
+            // A lane that was just being made may have missed a pause.
             lane.pause(context.pauses.order(for: lane.key))
             lane.tend()
         }
@@ -59,7 +59,7 @@ package final class LaneSweep: Sendable {
         context.alarms.after(ms: ms) { [weak self] in self?.tend() }
     }
 
-    /// Ends lanes that have nothing to do.
+    /// Ends idle lanes.
     private func retireRested() {
         let all = lanes.all
         let isCrowded = lanes.queuedCount > 0
@@ -67,14 +67,14 @@ package final class LaneSweep: Sendable {
         var counts: [String: Int] = [:]
         for lane in all { counts[lane.key.name, default: 0] += 1 }
         let rested = all.filter { lane in
-            // Opened with the gateway: its configuration bounds these.
+            // Opened at startup; the configuration bounds their number.
             guard !lane.key.app.isEmpty, let restedMs = lane.restedMs else { return false }
             let isMany = counts[lane.key.name, default: 0] > Self.rest.many
             return isCrowded || restedMs >= (isMany ? Self.rest.manyMs : Self.rest.usualMs)
         }
         guard !rested.isEmpty || isCrowded else { return }
         context.store.waitingLanes(dueForMs: nil) { result in
-            // What waits for its time would have nobody to wake for it.
+            // Delayed deliveries would have no lane to wake for them.
             if case .success(let keys) = result {
                 let waiting = Set(keys)
                 self.retire(rested.filter { !waiting.contains($0.key) && $0.restedMs != nil })
@@ -95,7 +95,7 @@ package final class LaneSweep: Sendable {
             context.metrics.leasesLost.remove(lane.key.name, lane.key.app)
             lane.leave()
             Task { [lanes] in
-                // What came while it was taken out.
+                // Deliveries may have arrived while it was being removed.
                 await lane.idle(deadlineMs: 30_000)
                 await lane.stop()
                 lanes.forgetEnded()
@@ -116,7 +116,7 @@ package final class LaneSweep: Sendable {
             metadata: ["lanes": "\(count)", "lanes.waiting": "\(lanes.queuedCount)"])
     }
 
-    /// Wakes every lane that has something on disk: the instances have changed.
+    /// Wakes every lane with deliveries on disk, since the instances have changed.
     func wakeAll() {
         orphans.withLock { $0 = [] }
         context.store.waitingLanes(dueForMs: nil) { result in
@@ -128,12 +128,12 @@ package final class LaneSweep: Sendable {
         }
     }
 
-    /// Several gateways: nobody tells of leases that have ended, so each looks often. A lane that sleeps is no fault then.
+    /// With several gateways nothing signals that leases have ended, so each polls. A sleeping lane is no bug then.
     private func round() {
         let isShared = context.store.isShared
         let ms = isShared ? Self.sharedPauseMs : Self.pauseMs
         context.store.waitingLanes(dueForMs: isShared ? 0 : Self.pauseMs) { result in
-            // After a failure the next round looks again.
+            // After a failure the next round retries.
             guard case .success(let keys) = result else { return }
             for key in keys where self.isServed(key) { self.look(at: key, isShared: isShared) }
         }
@@ -141,11 +141,11 @@ package final class LaneSweep: Sendable {
     }
 
     private func look(at key: LaneKey, isShared: Bool) {
-        // A lane that could not be made has a retry of its own.
+        // A lane that could not be made has its own retry.
         guard !lanes.isRefused(key), !lanes.isMaking(key), !lanes.isQueued(key),
             lanes.lane(key)?.isAsleep ?? true
         else { return }
-        // One that has ended for want of work is no fault either.
+        // A lane that retired is no bug either.
         guard !isShared, lanes.lane(key) != nil || key.app.isEmpty else {
             return lanes.backlog(key)
         }

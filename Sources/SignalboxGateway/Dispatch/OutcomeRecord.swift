@@ -4,14 +4,14 @@ internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxObservability
 
-/// Outcomes that are counted together: consecutive deliveries usually share one.
+/// Outcomes counted in a batch, since consecutive deliveries usually share one.
 struct OutcomeTally {
     fileprivate var route = ""
     fileprivate var sender = ""
     fileprivate var result: StaticString = ""
     fileprivate var reason = ""
     fileprivate var count: Int64 = 0
-    /// The outcomes for receivers; the commit that ends the deliveries stores them.
+    /// The outcomes for receivers, stored by the commit that ends the deliveries.
     fileprivate(set) var pack = OutcomePack()
     private var wish: OutcomeWish?
 
@@ -30,7 +30,7 @@ struct OutcomeTally {
     }
 }
 
-/// Records how the deliveries of a lane end: in the log, in the metrics, for receivers of outcomes and for plugins that follow
+/// Records how a lane's deliveries end: in the log, in the metrics, for outcome receivers and for plugins that follow
 /// devices.
 final class OutcomeRecord: LaneLedger {
     private let logger: Logger
@@ -41,7 +41,7 @@ final class OutcomeRecord: LaneLedger {
     private let stream: OutcomeStream
     private let spans: SpanBook
     private let pauses: PauseBook
-    /// Deliveries that wait on disk, of all senders.
+    /// Deliveries waiting on disk, of all senders.
     private let waitingCount: @Sendable () -> Int
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
@@ -118,7 +118,7 @@ final class OutcomeRecord: LaneLedger {
         return tally.pack
     }
 
-    /// Counts what is left in a tally.
+    /// Flushes a tally into the metrics.
     private func count(_ tally: inout OutcomeTally) {
         guard tally.count > 0 else { return }
         metrics.outcome(
@@ -146,8 +146,8 @@ final class OutcomeRecord: LaneLedger {
         logger.info("delivered", metadata: metadata)
     }
 
-    /// It was not sent, or not again, and is no dead letter. Nobody misses a superseded one: what it would have shown is there
-    /// in a newer form, or was withdrawn.
+    /// It was not sent (again) and is no dead letter. A superseded push is not missed: a newer one shows its content,
+    /// or it was withdrawn.
     private func spared(
         _ ending: LaneEnding, _ result: OutcomeResult, _ name: StaticString, _ reason: String,
         _ tally: inout OutcomeTally
@@ -231,7 +231,7 @@ final class OutcomeRecord: LaneLedger {
 }
 
 extension OutcomeRecord {
-    /// One line stands for all equal outcomes of a lane within an interval.
+    /// One line covers all equal outcomes of a lane within an interval.
     func write(_ line: LaneLine, of lane: LaneKey) {
         var fields: Logger.Metadata = [
             "plugin.instance": "\(lane.name)", "app": "\(lane.app)",

@@ -5,10 +5,10 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Moves reports from the outbox to the queue, each as a delivery to the instance that tells it: durable, retried,
-/// and a dead letter if all fails. Those for receivers of outcomes go to their stream.
+/// Moves reports from the outbox to the queue, each as a delivery to its instance: durable, retried, and a dead letter
+/// in the end. Those for outcome receivers go to the outcome stream.
 final class ReportRelay: Sendable {
-    /// A token that is reported again and again is reported once an hour.
+    /// A token reported repeatedly is passed on once an hour.
     private static let windowMs: UInt64 = 3_600_000
     private static let expiresMs: UInt64 = 7 * 86_400_000
     private static let partMax = 256
@@ -31,13 +31,13 @@ final class ReportRelay: Sendable {
         clock = context.clock
     }
 
-    /// Begins to move reports, also those that a previous process left.
+    /// Starts moving reports, including those left by a previous process.
     func start() {
         store.watchOutbox { [weak self] in self?.step { $0.written() } }
         step { $0.written() }
     }
 
-    /// Does what the transfer wants next; `found`: what it has read.
+    /// Performs the transfer's next step; `found`: the reports it read.
     private func step(
         _ found: [OutboxEntry] = [], _ change: (inout OutboxTransfer) -> OutboxTransfer.Step
     ) {
@@ -60,7 +60,7 @@ final class ReportRelay: Sendable {
         }
     }
 
-    /// The queue first, which drops what it has had already: then a try after a failure doubles nothing in the stream.
+    /// The queue first, since it drops duplicates: a retry then adds nothing twice to the stream.
     private func append(_ found: [OutboxEntry]) {
         let told = found.filter { $0.report.instance == DeviceReport.stream }
         queue(found.filter { $0.report.instance != DeviceReport.stream }) { isQueued in
@@ -112,15 +112,15 @@ final class ReportRelay: Sendable {
         let (report, change) = (entry.report, entry.report.change)
         let device = change.device
         let eventID = report.eventID == 0 ? own.id : report.eventID
-        // Equal for all that happens to a user's device, so that the newest is told. What came of a dry
-        // run is told each time.
+        // Equal for all state changes of a user's device, so that only the newest is reported. Results of dry runs are
+        // all reported.
         let isState = [.registered, .unregistered, .invalid].contains(change.kind)
         let delivery = Delivery(
             kind: .report, id: own.id, eventID: eventID, source: report.instance, route: "",
             sender: report.instance, stableID: isState ? Self.name(device) : own.stableID,
             deadlineUnixMs: clock() + Self.expiresMs, content: change.carrier, device: device)
         let token = device.sourceToken.isEmpty ? device.token : device.sourceToken
-        // No instance has such a name, so its keys are nobody else's.
+        // No instance can have such a name, so its dedupe keys are unique.
         let event = Event(
             id: eventID, source: LaneKey(delivery).name, type: "device.\(change.kind)",
             dedupe: report.isDeduped

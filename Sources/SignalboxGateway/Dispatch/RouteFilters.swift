@@ -2,9 +2,9 @@ package import SignalboxCore
 package import SignalboxDispatch
 package import SignalboxPluginHost
 
-/// Has events pass the filters of their routes.
+/// Runs events through the filters of their routes.
 package struct RouteFilters {
-    /// A filter that gave no answer.
+    /// A filter that failed.
     package struct Fault: Error, CustomStringConvertible {
         package let filter: String
         package let fault: PluginFault
@@ -16,7 +16,7 @@ package struct RouteFilters {
     package typealias OnDrops = ([FanOut.Skip], RoutedEvent.Question) -> Void
 
     package let nowUnixMs: UInt64
-    /// Finds a filter; `isReplaced`: the one that it found before was stopped meanwhile.
+    /// Finds a filter; `isReplaced`: the one found before was stopped meanwhile.
     package let find: (_ name: String, _ isReplaced: Bool) -> (any Filtering)?
 
     package init(
@@ -26,7 +26,7 @@ package struct RouteFilters {
         self.find = find
     }
 
-    /// What is left to ask the builder. `onDrops` hears whom a filter leaves out, and of which question.
+    /// The questions left for the builder. `onDrops` is told whom a filter drops, and of which question.
     package func pass(
         _ asked: RoutedEvent.Question, _ route: Route, onDrops: OnDrops
     ) -> Result<[RoutedEvent.Question], Fault> {
@@ -58,7 +58,7 @@ package struct RouteFilters {
             let made = role.filter(
                 question.fields.event, recipients: question.recipients, route: route.name,
                 options: filter.options, nowUnixMs: nowUnixMs)
-            // It was just replaced: its successor answers the same.
+            // It was just replaced; its successor answers the same.
             guard case .failure(let fault) = made, fault.kind == .stopping,
                 let next = find(filter.instance, true), next !== role
             else { return made }

@@ -1,10 +1,10 @@
 internal import Logging
 internal import SignalboxCore
 
-/// Counts and logs the recipients that an event does not reach on a route.
+/// Counts and logs the recipients that a route skips.
 struct SkipReport: Sendable {
-    /// An event may name thousands of users without a device, and a plugin may have a reason of its own for each: these
-    /// have a line each, and another one counts the rest.
+    /// An event may name thousands of users without a device, and plugins may invent a reason for each: the first
+    /// reasons get a line each, and one more line counts the rest.
     private static let reasonsMax = 8
 
     let context: DispatchContext
@@ -19,7 +19,7 @@ struct SkipReport: Sendable {
             var fields = Self.fields(event, route)
             fields["reason"] = "\(reason)"
             if group.count > 1 { fields["count"] = "\(group.count)" }
-            // Of many, one that can be traced.
+            // One user of the group, so that it can be traced.
             let user = event.recipients[group[0].recipient].device.user
             if let name = context.users.name(user) { fields["user"] = "\(name)" }
             context.logger.notice(

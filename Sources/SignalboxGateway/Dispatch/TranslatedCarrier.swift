@@ -3,7 +3,7 @@ internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
 
-/// A plugin that renders requests and reads answers; the gateway carries them.
+/// A plugin that renders requests and reads answers, sent over the gateway's connections.
 struct TranslatedCarrier: LaneCarrier {
     let app: String
     let instance: any HostedInstance
@@ -13,7 +13,7 @@ struct TranslatedCarrier: LaneCarrier {
     let traits: LaneTraits
     var batchMax: Int? { role.maxBatch }
 
-    /// A push may be answered after its time-out. Reports about one device keep their order.
+    /// Pushes may be answered after their time-out. Reports about one device keep their order.
     init(
         app: String, instance: any HostedInstance, role: any Translating, endpoint: SendEndpoint,
         transport: any LaneTransport, carries kind: DeliveryKind, spans: SpanBook
@@ -26,7 +26,7 @@ struct TranslatedCarrier: LaneCarrier {
         var traits = LaneTraits()
         traits.isAtMostOnce = endpoint.isAtMostOnce
         switch kind {
-        // Half of the time-out in addition.
+        // Half of the time-out on top.
         case .push: traits.lateAnswerMs = UInt64(max(0, endpoint.requestTimeoutMs)) / 2
         case .report: traits.keepsOrder = true
         }
@@ -46,13 +46,13 @@ struct TranslatedCarrier: LaneCarrier {
             return .taken(settled: settled)
         case .again(let isRestarting): return isRestarting ? .held(from: 0) : .uncredentialed
         case .failed(let fault):
-            // Reports keep their order, so none goes ahead of another.
+            // Not for reports, which must keep their order.
             if batch.count > 1, fault.kind != .auth, !traits.keepsOrder { return offerApart(batch) }
             return .failed(words: fault.message, isCredential: fault.kind == .auth)
         }
     }
 
-    /// One after the other: a delivery on which the plugin fails costs its neighbours nothing.
+    /// One by one, so that a delivery the plugin fails on does not affect the others.
     private func offerApart(_ batch: [Delivery]) -> LaneOffer {
         var settled: [Outcome] = []
         for delivery in batch {
@@ -79,7 +79,7 @@ struct TranslatedCarrier: LaneCarrier {
     func credentialRefused(_ name: String) { instance.credentialRefused(name) }
     func renew() async throws {
         let endpoint = try await role.endpoint(app: app)
-        // Reports go by REST whatever the endpoint says.
+        // Reports use REST whatever the endpoint says.
         guard traits.keepsOrder || endpoint.isREST == transport.takesOrigins else {
             throw PluginFault(.invalid, "SBX_ENDPOINT_REST cannot change while the gateway runs")
         }
@@ -99,7 +99,7 @@ struct OwnCarrier: LaneCarrier {
     var batchMax: Int? { role.maxBatch }
     var traits: LaneTraits {
         var traits = LaneTraits()
-        // The plugin says how much it takes.
+        // The plugin limits its own load.
         traits.startsSlowly = false
         return traits
     }

@@ -8,8 +8,8 @@ internal import SignalboxThreads
 
 /// What a running gateway consists of.
 ///
-/// It begins with an empty generation, in which nothing can happen. A start makes the first real generation and a
-/// reload the next one, so nothing here is filled in later.
+/// It starts with an empty generation, in which nothing can happen. Startup makes the first real generation and each
+/// reload the next one, so nothing here is optional.
 package final class Engine: Sendable {
     package let machinery: Machinery
     package let context: DispatchContext
@@ -20,9 +20,9 @@ package final class Engine: Sendable {
     package let sweep: LaneSweep
     private let deadSweep: DeadSweep
     private let relay: ReportRelay
-    /// `gateway:` as of the start: some of it stays in effect whatever a reload brings.
+    /// `gateway:` at startup; some of it stays in effect despite reloads.
     package let startSettings: GatewaySettings
-    /// Before the start and after the stop.
+    /// The generation before startup and after shutdown.
     private let empty: Generation
     package let running: GatewayServices.Running
     /// As the configuration was read.
@@ -35,7 +35,7 @@ package final class Engine: Sendable {
         GatewayServices(machinery, environment, for: plugin, running: running)
     }
 
-    /// Starts everything, or nothing if this throws.
+    /// Starts everything; if this throws, nothing runs.
     package static func start(
         _ plan: GatewayPlan, _ options: GatewayOptions
     ) async throws(ConfigurationError) -> Engine {
@@ -133,12 +133,12 @@ package final class Engine: Sendable {
         relay.start()
         sweep.start()
         deadSweep.start()
-        // Last: what they emit finds everything in place.
+        // Last, so that the events they emit find everything running.
         await sources.run(first.instances.sources)
         context.pauses.watch { [context, lanes] in lanes.applyPauses(context.pauses) }
     }
 
-    /// Deliveries that no gateway holds.
+    /// Deliveries that no gateway has leased.
     private var waitingCount: Int {
         get async {
             guard context.store.waitingCount > 0 else { return 0 }
@@ -157,8 +157,8 @@ package final class Engine: Sendable {
         let new = plan.plugins.filter { plugin in !kept.contains { $0.name == plugin.name } }
         let isolatedCount = new.count(where: \.settings.isIsolated)
         do throws(ResourceError) {
-            // One each, one more for an isolated plugin, and one for something that blocks. One that is refused later
-            // would end the process.
+            // One thread each, one more for an isolated plugin, and one for blocking work. A thread refused later would
+            // end the process.
             try ProcessRoom.require(
                 threads: new.count + isolatedCount + 1, descriptors: 8 + 4 * isolatedCount)
         } catch {
@@ -189,7 +189,7 @@ package final class Engine: Sendable {
             do {
                 try await lanes.open(key)
             } catch let fault as PluginFault where fault.kind == .notFound {
-                // The plugin has no default app: a lane is made when a delivery names an app.
+                // The plugin has no default app: its lanes are made when deliveries name apps.
             } catch let fault as PluginFault where fault.kind == .again {
                 lanes.backlog(key)
             } catch {
@@ -198,8 +198,8 @@ package final class Engine: Sendable {
         }
     }
 
-    /// Lets instances tell their lanes when a credential, room, new secrets or new endpoints have come. They do not keep the lanes,
-    /// which keep them.
+    /// Lets instances notify their lanes of credentials, room, new secrets or endpoints. References are weak, since
+    /// lanes retain their instances.
     func wire(_ set: InstanceSet, except kept: Set<String> = []) {
         let logger = logger
         for instance in set.instances where !kept.contains(instance.name) {
@@ -222,7 +222,7 @@ package final class Engine: Sendable {
         }
     }
 
-    /// New connections go to the current endpoint with the current secrets or, if these are unusable, the previous ones.
+    /// New connections use the current endpoint and secrets or, if these are unusable, the previous ones.
     private static func renew(_ lane: Lane, _ logger: Logger) async {
         do {
             try await lane.carrier.renew()
@@ -237,13 +237,13 @@ package final class Engine: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
-    /// Sends what is in memory until the deadline; the rest stays on disk. Returns how many deliveries that are.
+    /// Sends what is in memory until the deadline; the rest stays on disk. Returns how many deliveries remain.
     package func drain(deadlineNs: UInt64) async -> Int {
         for lane in lanes.all {
             lane.drain()
-            // Nothing of it can be sent: what waits for a connection is on disk as well.
+            // It can send nothing: deliveries waiting for a connection are on disk as well.
             let connections = await lane.carrier.connections()
             if lane.hold != nil || connections.isFailing && connections.readyCount == 0 {
                 lane.leave()
@@ -254,23 +254,23 @@ package final class Engine: Sendable {
         return context.store.waitingCount
     }
 
-    /// Ends all lanes, which give back what they have not sent. Events are still stored.
+    /// Ends all lanes, which release unsent deliveries. Events are still stored.
     package func stopSending() async {
         await sources.stop()
-        // At once: several whose plugin does not return take no longer than one.
+        // In parallel, so that several hanging plugins take no longer than one.
         await withTaskGroup(of: Void.self) { group in
             for lane in lanes.close() { group.addTask { await lane.stop() } }
         }
         lanes.forgetEnded()
     }
 
-    /// Ends everything, in the reverse order of its beginning.
+    /// Stops everything, in reverse order of startup.
     package func shutdown() async {
         await stopSending()
         await context.outcomes.stop()
         await context.spans.exporter.stop()
         await context.live.now.instances.stop(deadlineMs: 5_000)
-        // Instances keep their services, and these what runs: nothing of it would ever be freed.
+        // Instances retain their services, and these retain what runs; this breaks the cycle.
         context.live.replace(with: empty)
         await context.store.close()
         await machinery.shutdown()

@@ -1,17 +1,17 @@
 internal import SignalboxConfig
 internal import SignalboxCore
 
-/// Who may use the device registry's API, as the configuration says.
+/// Who may use the device registry's API.
 package struct DeviceAccess: Sendable {
     let clients: [DeviceClient]
     let users: UserAuthenticator
-    /// Names of all routes: an open that names another route did not come from a push.
+    /// Names of all routes: an open that names any other did not come from a push.
     let routes: Set<String>
-    /// Whose tokens are whose.
+    /// Which tokens identify a device, and for which sender.
     let tokens: TokenRules
-    /// Most changes per second of one user; 0: any number.
+    /// Most changes per second and user; 0 for no limit.
     let userRate: Int
-    /// What happens is kept for traces.
+    /// Whether events are kept for traces.
     let keepsHistory: Bool
 
     init(_ plan: GatewayPlan, _ machinery: Machinery, _ store: any GatewayStore) {

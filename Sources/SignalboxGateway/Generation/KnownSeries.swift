@@ -4,13 +4,13 @@ internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxPluginHost
 
-/// What a configuration makes known, among the metrics.
+/// Metric series that follow from a configuration.
 struct KnownSeries {
     let metrics: GatewayMetrics
 
-    /// Shows as 0 what a configuration makes known: without a first value, Prometheus cannot tell that a series rose.
+    /// Initialises known series to 0: without a first value, Prometheus cannot tell that a series rose.
     ///
-    /// Reasons of providers and plugins are not known beforehand.
+    /// Reasons of providers and plugins are not known in advance.
     func show(_ generation: Generation) {
         let config = generation.plan.config
         for plugin in config.plugins { _ = metrics.pluginFaults[plugin.name] }

@@ -11,11 +11,11 @@ package final class Generation: Sendable {
     /// The kinds of changes that each instance wants to be told of.
     package let reportKinds: [String: Set<DeviceChange.Kind>]
     package let devices: DeviceAccess
-    /// How long the keys of an instance's events are remembered, if gateway.yaml sets it.
+    /// How long dedupe keys of an instance's events are kept, if gateway.yaml sets it.
     private let dedupeMs: [String: UInt64]
-    /// Instances whose registrations leave a token to its other users.
+    /// Instances whose registrations leave a token to its other users, too.
     private let sharing: Set<String>
-    /// What happens is kept for traces.
+    /// Whether events are kept for traces.
     package let keepsHistory: Bool
 
     package init(
@@ -32,7 +32,7 @@ package final class Generation: Sendable {
         dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
     }
 
-    /// Whether events of this name may come in: a reload may have removed the plugin.
+    /// Whether the source exists: a reload may have removed it.
     func hasSource(_ name: String) -> Bool {
         plan.config.plugins.contains { $0.name == name }
             || plan.config.gateway.sources.contains(name)
@@ -41,7 +41,7 @@ package final class Generation: Sendable {
     /// Whether a device that the instance registers stays with its other users, too.
     func sharesTokens(_ name: String) -> Bool { sharing.contains(name) }
 
-    /// How long an event's key is remembered, as set for its instance, by its plugin, or for the gateway.
+    /// How long an event's dedupe key is kept, as set for its instance, by its plugin, or for the gateway.
     package func dedupeMs(of event: Event) -> UInt64 {
         if let own = dedupeMs[event.source] { return own }
         guard event.dedupeWindowMs > 0 else { return plan.config.gateway.dedupeMs }
@@ -52,7 +52,7 @@ package final class Generation: Sendable {
     package var listeners: DeviceListeners { plan.config.deviceListeners }
 }
 
-/// The current generation. Each operation takes it once, at its start, and keeps it to the end.
+/// The current generation. Each operation takes it once, at its start, and uses it to the end.
 package final class Live: Sendable {
     private let current: Mutex<Generation>
 

@@ -14,7 +14,7 @@ final class UserAuthenticator: Sendable {
     struct Identity: Sendable {
         var app: String
         var user: String
-        /// A registration removes the user's other devices.
+        /// Whether a registration removes the user's other devices.
         var hasOneDevice = false
     }
 
@@ -24,18 +24,18 @@ final class UserAuthenticator: Sendable {
         case refused(String)
         /// 503: keys or the token endpoint cannot be reached.
         case unavailable(String)
-        /// 429: so many seconds must pass first.
+        /// 429, with the seconds to wait.
         case tooMany(seconds: Int)
     }
 
     /// How long fetched keys are valid, and how soon an unknown `kid` fetches them again.
     private static let keysLifeMs: UInt64 = 600_000
     private static let keysAgainMs: UInt64 = 30_000
-    /// How long they serve while no others can be fetched: an outage of the issuer locks nobody out.
+    /// How long they are used while the issuer is unreachable, so that its outage locks nobody out.
     private static let keysStaleMs: UInt64 = 86_400_000
     /// How long a used code is remembered.
     private static let codeLifeMs: UInt64 = 3_600_000
-    /// Codes that are remembered, and those of a client that are exchanged at once: anybody may send one.
+    /// Most codes remembered, and most exchanges of a client at once, since anybody may send codes.
     private static let codesMax = 10_000
     private static let exchangesMax = 16
 
@@ -46,15 +46,15 @@ final class UserAuthenticator: Sendable {
 
     private struct State {
         var fetched: [String: Cached] = [:]
-        /// Until when keys that could not be fetched are not fetched again.
+        /// Until when a failed fetch of keys is not repeated.
         var failed: [String: UInt64] = [:]
         var fetching: [String: Task<KeySet, any Error>] = [:]
         var codes: Set<String> = []
         /// In order of use.
         var codesInOrder: [String] = []
-        /// By client: an endpoint that hangs holds up no other one.
+        /// By client, so that a hanging endpoint blocks no other client.
         var exchanges: [String: Int] = [:]
-        /// Of the addresses that codes come from.
+        /// Rate limits of the addresses that codes come from.
         var addresses = TokenBuckets(countMax: 10_000)
     }
 
@@ -62,7 +62,7 @@ final class UserAuthenticator: Sendable {
     private let rest: RESTClient
     private let store: any GatewayStore
     private let clock: @Sendable () -> UInt64
-    /// Most codes per second of one address; 0: any number.
+    /// Most codes per second and address; 0 for no limit.
     private let codeRate: Int
     private let metrics: GatewayMetrics
     private let logger: Logger
@@ -73,7 +73,7 @@ final class UserAuthenticator: Sendable {
         _ groups: [DeviceUsers], codeRate: Int, rest: RESTClient, store: any GatewayStore,
         metrics: GatewayMetrics, logger: Logger, clock: @escaping @Sendable () -> UInt64
     ) {
-        // The rule `bad-keys` has read them once: a configuration with unusable keys is refused before this.
+        // The rule `bad-keys` has parsed them: a configuration with unusable keys never gets here.
         self.groups = groups.map { ($0, $0.keys.isEmpty ? nil : try? KeySet($0.keys)) }
         self.rest = rest
         self.store = store
@@ -104,7 +104,7 @@ final class UserAuthenticator: Sendable {
         for group in named {
             guard try await isSigned(token, group.settings, group.keys) else { continue }
             do throws(UserToken.Refusal) {
-                // Of an exchanged code it is the client that has exchanged it, whatever else is accepted.
+                // If any audience is accepted, the token of an exchanged code must still be for its client.
                 let user = try token.user(
                     audience: group.settings.audience ?? client,
                     leewayMs: group.settings.leewayMs, nowMs: clock())
@@ -125,7 +125,7 @@ final class UserAuthenticator: Sendable {
         let known = state.withLock { $0.fetched[settings.keysURL] }
         if let known {
             if now < known.atMs + Self.keysLifeMs, token.isSigned(by: known.keys) { return true }
-            // Keys are rotated: an unknown one is fetched, but not for every forged token.
+            // Keys rotate, so an unknown `kid` triggers a fetch, but not for every forged token.
             if now < known.atMs + Self.keysAgainMs { return false }
         }
         do throws(Failure) {
@@ -137,7 +137,7 @@ final class UserAuthenticator: Sendable {
         }
     }
 
-    /// Fetches keys, once for all callers; after a failure not again for a while.
+    /// Fetches keys, once for concurrent callers; after a failure it waits before the next fetch.
     private func fetchKeys(_ settings: DeviceUsers, _ now: UInt64) async throws(Failure) -> KeySet {
         let url = settings.keysURL
         let task = state.withLock { state -> Task<KeySet, any Error>? in
@@ -178,8 +178,8 @@ final class UserAuthenticator: Sendable {
 
     // MARK: Codes
 
-    /// The user of an authorization code, which is exchanged at the brand's token endpoint, once. Each exchange spends
-    /// the client's secret and a request of the endpoint, and anybody may send a code: an address may send a few only.
+    /// The user of an authorization code, exchanged once at the brand's token endpoint. Each exchange uses the client's
+    /// secret and a request to the endpoint, and anybody may send a code, so codes are limited per address.
     func user(
         code: String, verifier: String, redirectURI: String, clientID: String, from address: String
     ) async throws(Failure) -> Identity {
@@ -226,7 +226,7 @@ final class UserAuthenticator: Sendable {
         guard let text = (try? JSONValue.parse(answer.body))?["id_token"]?.string else {
             throw .refused("the token endpoint gave no id_token")
         }
-        // OpenID Connect Core, 3.1.3.7: an id_token for another client is another app's.
+        // OpenID Connect Core, 3.1.3.7: an id_token for another client belongs to another app.
         return try await user(token: text, of: group.name, for: flow.clientID)
     }
 
@@ -249,7 +249,7 @@ final class UserAuthenticator: Sendable {
         throw .tooMany(seconds: wait)
     }
 
-    /// Remembers a code, which is valid once, also after a restart; returns its name.
+    /// Marks a code as used, which also holds after a restart; returns its key.
     private func use(
         _ code: String, _ flow: DeviceUsers.CodeFlow
     ) async throws(Failure) -> String {
@@ -276,7 +276,7 @@ final class UserAuthenticator: Sendable {
         }
     }
 
-    /// The endpoint has not exchanged the code, so it may come again.
+    /// The endpoint did not exchange the code, so it may be used again.
     private func forget(_ name: String) {
         state.withLock { state in
             guard state.codes.remove(name) != nil else { return }

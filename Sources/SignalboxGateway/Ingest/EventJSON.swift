@@ -1,7 +1,7 @@
 public import SignalboxCore
 internal import SignalboxJSON
 
-/// Reads a program's events from JSON: one, or an array, with the names of the C structs.
+/// Parses a program's events from JSON, one or an array, with the names of the C structs.
 public enum EventJSON {
     private static let eventKeys = [
         "type", "subject", "dedupe", "dedupe_window_ms", "data", "time_unix_ms", "recipients",
@@ -10,7 +10,7 @@ public enum EventJSON {
         "app", "platform", "provider", "token", "source_token", "user", "locale", "attributes",
     ]
 
-    /// Reads events; an error names the place and never the value.
+    /// Parses events; an error names the place and never the value.
     public static func read(_ text: [UInt8]) throws(SubmitError) -> [Event] {
         let root: JSONValue
         do throws(JSONFault) {
@@ -21,7 +21,7 @@ public enum EventJSON {
         return try read(root)
     }
 
-    /// Reads events that are parsed.
+    /// Reads events from parsed JSON.
     package static func read(_ root: JSONValue) throws(SubmitError) -> [Event] {
         guard case .array(let items) = root else { return [try event(root, "the event")] }
         var out: [Event] = []

@@ -2,7 +2,7 @@ package import SignalboxHTTP
 internal import SignalboxPluginHost
 
 extension IngestResult {
-    /// What a request is answered, once what it brought is on disk.
+    /// The answer to a request, once its events are on disk.
     package var httpAnswer: HTTPServerAnswer {
         if let answer {
             return HTTPServerAnswer(

@@ -8,15 +8,14 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// The public listener: finds the instance of a path, hands it the bytes, and answers when its
-/// events are accepted.
+/// The public listener: finds the instance for a path, passes it the bytes, and answers once its events are accepted.
 package final class IngestService: HTTPServerHandler {
     private let context: DispatchContext
     private let pipeline: EventPipeline
     private let deviceReports: DeviceReports
-    /// Of the sources.
+    /// Rate limits of the sources.
     private let buckets = Mutex(TokenBuckets(countMax: 1_000))
-    /// Of end users.
+    /// Rate limits of end users.
     private let users = UserBounds()
     private let lines = FaultLines()
     package let refusals: RefusalLines
@@ -51,7 +50,7 @@ package final class IngestService: HTTPServerHandler {
         }
     }
 
-    /// The answer to a request of a source that sends too many; nil: it does not.
+    /// The 429 answer for a source that sends too much; nil if it is within its limit.
     private func excess(of source: String) -> HTTPServerAnswer? {
         let rate = context.live.now.plan.config.gateway.limits.sourceRate
         guard rate > 0 else { return nil }
@@ -127,12 +126,12 @@ package final class IngestService: HTTPServerHandler {
         call.done(answer)
     }
 
-    /// Hands a request to an instance, on a worker.
+    /// Passes a request to an instance, on a worker.
     private func hand(_ call: IngestCall, to role: any Ingesting) {
         call.begin()
         role.handle(call.request) { result in
             guard call.isLate(result) else { return }
-            // The plugin answered later, on a thread of its own; builders are called on our threads.
+            // The plugin answered later, on a thread of its own; builders must run on the gateway's workers.
             self.context.workers.submitBounded { self.conclude(result, of: call, by: role) }
         }
         if let said = call.returned() { conclude(said, of: call, by: role) }
@@ -151,15 +150,15 @@ package final class IngestService: HTTPServerHandler {
             finish(call, Problem.busy("the gateway is stopping"), role.instanceName)
             return
         }
-        // It was just replaced and has not looked at the request: its successor gets it.
+        // It was just replaced and has not read the request, so its successor gets it.
         hand(call, to: match.owner)
     }
 
-    /// Commits the events and changes of a request; the answer comes when they are on disk.
+    /// Commits the events and changes of a request; answers when they are on disk.
     private func settle(_ result: IngestResult, of call: IngestCall, _ instance: String) {
         for reject in result.rejects {
             context.metrics.itemsRejected[instance, reject.reason].add()
-            // What the source also sends, mostly: no fault of anybody. The count is a metric.
+            // Mostly other kinds of items that the source sends: nobody's fault. A metric counts them.
             context.logger.debug(
                 "item rejected",
                 metadata: [
@@ -194,17 +193,17 @@ package final class IngestService: HTTPServerHandler {
             case .unprocessable(let words):
                 self.finish(call, Problem(422, words).answer, instance)
             case .failed:
-                // Its words may name files and tables: they are in the log.
+                // Its message may name files and tables, so it goes only to the log.
                 let words = "the event could not be stored, send it again"
                 self.finish(call, Problem.busy(words), instance)
             }
         }
     }
 
-    /// Most ids in an answer: clients bound the length of a header.
+    /// Most ids in an answer, since clients limit the length of headers.
     private static let idsMax = 100
 
-    /// A list of RFC 9651: `48213, 48214;duplicate`.
+    /// A list as in RFC 9651: `48213, 48214;duplicate`.
     private static func list(_ events: [CommittedEvent], _ duplicates: Set<Int>) -> String {
         var out = ""
         for (index, event) in events.prefix(idsMax).enumerated() {
@@ -217,10 +216,9 @@ package final class IngestService: HTTPServerHandler {
 
 }
 
-/// A request on its way through an instance, and whom to answer.
+/// A request being handled by an instance, and whom to answer.
 ///
-/// An answer that a role gives during the call is read when the call returns: on the same worker, without another
-/// hand-over.
+/// A reply given during the call is read when the call returns, on the same worker, which saves a hand-over.
 private final class IngestCall: Sendable {
     private enum Reply {
         case asked
@@ -243,10 +241,10 @@ private final class IngestCall: Sendable {
         self.done = done
     }
 
-    /// A role is asked; one that was asked before has given its only result.
+    /// A role is asked again; the previous one has given its only result.
     func begin() { reply.withLock { $0 = .asked } }
 
-    /// The role's result. Whether the call has returned before.
+    /// Stores the role's result; true if the call had already returned.
     func isLate(_ result: IngestResult) -> Bool {
         reply.withLock { reply in
             if case .returned = reply { return true }
@@ -255,7 +253,7 @@ private final class IngestCall: Sendable {
         }
     }
 
-    /// The call has returned. The result that the role has given during it.
+    /// The call has returned; the result given during it, if any.
     func returned() -> IngestResult? {
         reply.withLock { reply in
             defer { reply = .returned }

@@ -1,9 +1,9 @@
 package import SignalboxHTTP
 
-/// The part of the public paths that a listener serves, if the device registry has one of its own.
+/// The part of the public paths that a listener serves if the device registry has its own listener.
 package struct ListenerPart: HTTPServerHandler {
     let service: IngestService
-    /// It serves the device registry, and nothing else; false: everything else.
+    /// True for the device registry only; false for everything else.
     let isDevices: Bool
 
     package init(service: IngestService, isDevices: Bool) {

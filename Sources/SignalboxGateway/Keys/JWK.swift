@@ -4,7 +4,7 @@ internal import SignalboxJSON
 
 /// Public keys in JSON (RFC 7517): one key, or a set.
 enum JWK {
-    /// Reads a document; throws if it has no key that verifies signatures. Keys of other kinds are left out.
+    /// Parses a document; throws if it has no key that verifies signatures. Other keys are ignored.
     static func keys(_ document: [UInt8]) throws(CryptoError) -> [(id: String?, key: VerifyingKey)]
     {
         guard let json = try? JSONValue.parse(document) else {

@@ -2,9 +2,9 @@ internal import SignalboxCrypto
 package import SignalboxPluginHost
 internal import Synchronization
 
-/// Works with keys and certificates for plugins.
+/// Keys and certificates for plugins.
 ///
-/// Parsed keys are kept, so that a PEM file is parsed once and not per signature.
+/// Caches parsed keys, so that a PEM file is not parsed for every signature.
 package final class KeyRing: Sendable {
     private static let keysMax = 64
     private let signing = Mutex<[[UInt8]: SigningKey]>([:])
@@ -13,7 +13,7 @@ package final class KeyRing: Sendable {
     /// No key is known yet.
     package init() {}
 
-    /// Signs with a key in the form that the algorithm asks for.
+    /// Signs with a key in the form the algorithm requires.
     package func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
     ) throws(PluginFault) -> [UInt8] {

@@ -2,9 +2,9 @@ internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxJSON
 
-/// Public keys that sign users' tokens.
+/// Public keys that verify users' tokens.
 struct KeySet: Sendable {
-    /// A key with its `kid`; nil: it has none, so it is tried on every token.
+    /// A key with its `kid`; a key without one is tried on every token.
     struct Entry: Sendable {
         var id: String?
         var key: VerifyingKey
@@ -12,7 +12,7 @@ struct KeySet: Sendable {
 
     var entries: [Entry] = []
 
-    /// Reads PEM public keys, or a JWKS document; keys of other kinds are left out.
+    /// Parses PEM public keys or a JWKS document; keys of other kinds are ignored.
     init(_ text: String) throws(CryptoError) {
         if text.contains("-----BEGIN ") {
             for part in Self.blocks(text) {
@@ -35,7 +35,7 @@ struct KeySet: Sendable {
         guard let json = try? JSONValue.parse(text), case .array = json["keys"] else {
             throw CryptoError("this is neither PEM nor a JWKS document")
         }
-        // Tokens of users are signed by RS256 or ES256.
+        // Users' tokens are signed with RS256 or ES256.
         for (id, key) in JWK.keys(json) where key.algorithm != .ed25519 {
             entries.append(Entry(id: id, key: key))
         }
@@ -68,7 +68,7 @@ struct UserToken: Sendable {
     private let signed: [UInt8]
     private let signature: [UInt8]
 
-    /// Parses a token; nil: the text is not a token.
+    /// Parses a token; nil if the text is not a token.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, text.utf8.count <= 16_384,
@@ -91,7 +91,7 @@ struct UserToken: Sendable {
 
     var issuer: String { claims["iss"]?.string ?? "" }
 
-    /// Whether one of the keys has signed it; the algorithm is that of the key, not the token's choice.
+    /// Whether one of the keys signed it. The key determines the algorithm, not the token.
     func isSigned(by keys: KeySet) -> Bool {
         let algorithm = header["alg"]?.string
         return keys.candidates(header["kid"]?.string).contains { key in
@@ -103,9 +103,9 @@ struct UserToken: Sendable {
         }
     }
 
-    /// The user; checks everything but the signature.
+    /// The user; checks everything except the signature.
     func user(audience: String?, leewayMs: UInt64, nowMs: UInt64) throws(Refusal) -> String {
-        // A time that is no number is not taken for one that is missing.
+        // A malformed time must not count as a missing one.
         func time(_ name: String) throws(Refusal) -> Double? {
             switch claims[name] {
             case nil: return nil
@@ -116,7 +116,7 @@ struct UserToken: Sendable {
             }
             throw Refusal(words: "\(name) is not a number")
         }
-        // RFC 7515, 4.1.11: an unknown critical field means that the token must be refused.
+        // RFC 7515, 4.1.11: a token with unknown critical fields must be refused.
         guard header["crit"] == nil else {
             throw Refusal(words: "the token has critical header fields that are not supported")
         }

@@ -3,7 +3,7 @@ package import SignalboxObservability
 
 /// All metrics of a gateway: each with its name, help and labels, as docs/metrics.md lists them.
 ///
-/// Counters and histograms belong to those who count. Gauges are set when somebody asks (`MetricScrape`).
+/// Counters and histograms are updated as things happen, gauges at each scrape (`MetricScrape`).
 package final class GatewayMetrics: Sendable {
     // MARK: Events
 
@@ -173,7 +173,7 @@ package final class GatewayMetrics: Sendable {
     let slowCalls = Counters(
         "signalbox_slow_calls_total", "calls of workers into plugins that took over a second",
         ["instance", "role", "call"])
-    /// Those that plugins make, and the host for isolated ones.
+    /// Metrics that plugins define, including isolated ones through the host.
     package let plugins = PluginMetrics()
 
     // MARK: Listeners and changes
@@ -225,7 +225,7 @@ package final class GatewayMetrics: Sendable {
     package var text: String { MetricPage(families).text }
 }
 
-// What is counted or set in more than one place.
+// Updates made from more than one place.
 extension GatewayMetrics {
     package func outcome(
         route: String, sender: String, result: String, reason: String, count: Int64 = 1
@@ -235,7 +235,7 @@ extension GatewayMetrics {
 
     package func event(source: String, result: String) { events[source, result].add() }
 
-    /// A configuration was taken, or rejected.
+    /// A configuration was applied or rejected.
     func reloaded(isTaken: Bool, unixMs: UInt64) {
         reloadSuccessful.set(isTaken)
         if isTaken { reloadTime.set(Double(unixMs) / 1_000) }

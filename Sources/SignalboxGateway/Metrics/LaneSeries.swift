@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxObservability
 
-/// What is measured for each delivery of a lane: found once, when the lane is made.
+/// The metrics of a lane's deliveries, looked up once when the lane is made.
 struct LaneSeries: Sendable {
     /// From a request to the provider to its answer.
     let provider: Histogram
@@ -22,7 +22,7 @@ struct LaneSeries: Sendable {
         gone = metrics.deliveryTimes[sender, "gone"]
     }
 
-    /// Deliveries are handed to the sender; what is sent again has waited before.
+    /// Deliveries are handed to the sender; retries are not counted as waiting again.
     func offered(_ batch: [Delivery], unixMs: UInt64) {
         for delivery in batch where delivery.attempt == 1 {
             observe(wait, delivery, unixMs)
@@ -33,10 +33,10 @@ struct LaneSeries: Sendable {
         count(ending)
         switch ending.kind {
         case .delivered: observe(delivered, ending.delivery, ending.unixMs, ending.pausedMs)
-        // Its time was over while an operator had it wait.
+        // It expired while an operator paused it.
         case .failed(reason: "expired", _) where ending.pausedMs > 0: break
         case .failed:
-            // A dead token is no fault of anyone.
+            // A dead token is nobody's fault.
             let isGone = ending.outcome.kind == .unregistered
             observe(isGone ? gone : failed, ending.delivery, ending.unixMs, ending.pausedMs)
         case .retry, .released, .aside, .cancelled, .superseded: break
@@ -52,12 +52,12 @@ struct LaneSeries: Sendable {
         }
     }
 
-    /// Without the time of a pause: that is nobody's slowness.
+    /// Without paused time, which is not slowness.
     private func observe(
         _ histogram: Histogram, _ delivery: Delivery, _ unixMs: UInt64, _ pausedMs: UInt64 = 0
     ) {
         let received = delivery.content.receivedUnixMs
-        // Stored by a release that did not keep it.
+        // Stored by a release that did not record the time.
         guard received > 0 else { return }
         let ms = unixMs - min(unixMs, received)
         histogram.observe(ms: ms - min(ms, pausedMs))

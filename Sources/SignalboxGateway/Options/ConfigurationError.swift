@@ -15,8 +15,8 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
         JSONValue.object([.init("faults", .array(diagnostics.map(\.json)))]).text
     }
 
-    /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder,
-    /// or the database is away.
+    /// Whether it may pass without a change of the file: the disk is full, another gateway uses the data folder, or the
+    /// database is unreachable.
     public var isTemporary: Bool {
         diagnostics.allSatisfy { StoreError.temporaryCodes.contains($0.code) }
     }

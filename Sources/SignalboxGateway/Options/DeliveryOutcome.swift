@@ -20,11 +20,11 @@ public struct DeliveryOutcome: Sendable {
     public let subject: String
     /// The source of the event.
     public let source: String
-    /// The route that made it; empty: a report about a device.
+    /// The route that made it; empty for a report about a device.
     public let route: String
     /// The sender's name in gateway.yaml.
     public let sender: String
-    /// Bundle id or project; empty: the default app.
+    /// Bundle id or project; empty for the default app.
     public let app: String
     /// The device's user; may be empty.
     public let user: String
@@ -32,13 +32,13 @@ public struct DeliveryOutcome: Sendable {
     ///
     /// Never log it.
     public let token: String
-    /// A UUID, the same on every attempt.
+    /// A UUID, the same for every attempt.
     public let stableID: String
     /// 1, 2, ...
     public let attempt: UInt32
-    /// `ok`, `throttled`, `BadDeviceToken`: from a closed list of the sender.
+    /// `ok`, `throttled`, `BadDeviceToken`: from a closed list per sender.
     public let reason: String
-    /// HTTP status or the provider's own code; 0: no answer.
+    /// HTTP status or the provider's own code; 0 without an answer.
     public let providerCode: UInt32
     /// The provider's id of the message; may be empty.
     public let providerID: String

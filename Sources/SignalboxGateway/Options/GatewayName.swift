@@ -1,10 +1,10 @@
 internal import Glibc
 internal import SignalboxConfig
 
-/// What a gateway calls itself among others: in its log, in `/readyz`, and as the owner of leases in a shared store.
+/// A gateway's name within a fleet: in its log, in `/readyz`, and as the owner of leases in a shared store.
 enum GatewayName {
-    /// `gateway.name`, or the host and the port of `listen`: two gateways of a host cannot have the same one, and it
-    /// stays the same over a restart. A Unix socket's file counts as the port. Without a fixed port the process's number tells them apart.
+    /// `gateway.name`, or host and port of `listen`: unique per host and stable over restarts. For a Unix socket, its
+    /// file replaces the port. Without a fixed port, the process id makes it unique.
     static func of(_ settings: GatewaySettings, listen: ListenAddress?) -> String {
         if let name = settings.name { return name }
         if let path = listen?.path {

@@ -4,7 +4,7 @@ package import SignalboxStore
 internal import SignalboxThreads
 
 extension GatewayOptions {
-    /// Opens the data folder for a command of an operator, while no gateway uses it. Creates nothing.
+    /// Opens the data folder for an operator's command while no gateway uses it. Creates nothing.
     package func existingStore(_ config: GatewayConfig?) throws(StoreError) -> SQLiteStore {
         let folder = dataFolder ?? config?.dataPath ?? "data"
         var options = SQLiteStore.Options(

@@ -2,20 +2,20 @@ internal import Glibc
 package import SignalboxConfig
 package import SignalboxHTTP
 
-/// Listening sockets that the process was started with, as systemd's socket activation hands them over.
+/// Listening sockets passed to the process by systemd's socket activation.
 ///
-/// The protocol is two variables and descriptors from 3 on: `LISTEN_FDS` counts them, `LISTEN_PID` says whom they are
-/// for, so that a child process does not take them for its own. `LISTEN_FDNAMES` names them.
+/// The protocol uses two variables and descriptors from 3 on: `LISTEN_FDS` is their number, `LISTEN_PID` their owner,
+/// so that child processes do not use them. `LISTEN_FDNAMES` names them.
 package struct HandedSockets: Sendable {
-    /// For webhooks.
+    /// The socket for webhooks.
     package private(set) var listen: ListeningSocket?
-    /// For operators: the one that is named `admin`.
+    /// The socket for operators, named `admin`.
     package private(set) var admin: ListeningSocket?
 
     package static let none = HandedSockets()
     private init() {}
 
-    /// `first`: the descriptor that they begin with.
+    /// `first` is the first descriptor.
     package init(
         _ variables: [String: String], process: Int32 = getpid(), first: Int32 = 3
     ) throws(ListenError) {

@@ -2,11 +2,11 @@ public import Logging
 public import SignalboxCore
 internal import SignalboxObservability
 
-/// The log of a gateway whose program takes the lines.
+/// A log whose lines go to the embedding program.
 struct ProgramLog: Sendable {
     typealias Line = @Sendable (Logger.Level, String, [Attribute]) -> Void
 
-    /// The level that it begins with; nil: as `gateway.log.level` says.
+    /// The initial level; nil for that of `gateway.log.level`.
     let level: Logger.Level?
     let line: Line
 
@@ -16,10 +16,9 @@ struct ProgramLog: Sendable {
 }
 
 extension GatewayOptions {
-    /// Gives log lines to the program, on a thread of the gateway, with their fields in order.
+    /// Passes log lines to the program, on a gateway thread, with their fields in order.
     ///
-    /// The log has a level, as the gateway's own has: `level`, or else `gateway.log.level` of the configuration, and
-    /// `POST /log-level` changes it.
+    /// The initial level is `level`, or else `gateway.log.level` of the configuration; `POST /log-level` changes it.
     public mutating func setLog(
         level: Logger.Level? = nil,
         _ line: @escaping @Sendable (Logger.Level, String, [Attribute]) -> Void

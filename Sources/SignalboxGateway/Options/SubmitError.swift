@@ -1,20 +1,20 @@
 /// Why the gateway did not accept an event of its program.
 public struct SubmitError: Error, Sendable, CustomStringConvertible {
-    /// What kind of fault.
+    /// The kind of fault.
     public enum Kind: Sendable {
         /// An unknown source, or an event that is malformed.
         case invalid
-        /// Over a limit of docs/limits.md.
+        /// Over a limit in docs/limits.md.
         case tooLarge
-        /// Too many deliveries wait; try again later.
+        /// Too many deliveries are waiting; try again later.
         case again
-        /// The disk failed; nothing was kept.
+        /// The disk failed; nothing was stored.
         case unreachable
         /// The gateway drains or has stopped.
         case stopping
     }
 
-    /// What kind of fault.
+    /// The kind of fault.
     public let kind: Kind
     /// The message for people.
     public let message: String

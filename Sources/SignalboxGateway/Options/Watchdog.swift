@@ -1,17 +1,17 @@
 package import Logging
 internal import SignalboxThreads
 
-/// Tells the service manager that the process works, as long as all threads do that must never block.
+/// Tells the service manager that the process works, as long as the threads that must never block respond.
 ///
-/// It asks all of them at once, on its own thread, and says nothing until all have answered. The manager restarts a
-/// process that says nothing for too long. The threads of the store are not asked: a restart mends neither a slow disk
-/// nor a database that is away, and `/readyz` tells of both.
+/// It asks all of them at once, on its own thread, and stays silent until all have answered. The manager restarts a
+/// process that is silent for too long. Store threads are not asked: a restart fixes neither a slow disk nor an
+/// unreachable database, and `/readyz` reports both.
 package final class Watchdog: Sendable {
     /// Threads that must answer.
     package struct Part: Sendable {
-        /// As the threads are called.
+        /// The name of the threads.
         let name: String
-        /// Calls back on one of the threads, after it has returned.
+        /// Calls back on one of the threads, asynchronously.
         let ask: @Sendable (@escaping @Sendable () -> Void) -> Void
 
         package init(
@@ -23,7 +23,7 @@ package final class Watchdog: Sendable {
     }
 
     private struct State {
-        /// Who has not answered yet.
+        /// Parts that have not answered yet.
         var silent: Set<String> = []
         var isStopping = false
     }
@@ -52,7 +52,7 @@ package final class Watchdog: Sendable {
         SystemThread.start("sbx-watchdog") { self.run() }
     }
 
-    /// Nobody is asked any more when this returns.
+    /// No part is asked after this returns.
     package func stop() { gate.update { $0.isStopping = true } }
 
     private func run() {
@@ -75,7 +75,7 @@ package final class Watchdog: Sendable {
         }
     }
 
-    /// Asks all parts; false: it is over. Under the lock, so that nobody is asked after `stop`.
+    /// Asks all parts; false if it was stopped. Under the lock, so that no part is asked after `stop`.
     private func ask() -> Bool {
         gate.update { state in
             guard !state.isStopping else { return false }
@@ -87,7 +87,7 @@ package final class Watchdog: Sendable {
         }
     }
 
-    /// Waits until all have answered, or until a time.
+    /// Waits until all have answered, or until a deadline.
     private func answer(byNs ns: UInt64?) -> Step {
         gate.wait(until: { state in
             if state.isStopping { return (.end, nil) }
@@ -97,7 +97,7 @@ package final class Watchdog: Sendable {
         })
     }
 
-    /// Waits for a time; false: it is over.
+    /// Waits until a time; false if it was stopped.
     private func isRunning(untilNs ns: UInt64) -> Bool {
         gate.wait(until: { state in
             if state.isStopping { return (false, nil) }

@@ -5,11 +5,11 @@ internal import SignalboxHTTP
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// How a batch reaches its receiver: as a request, or through a plugin.
+/// Sends a batch to its receiver, as a request or through a plugin.
 struct OutcomeDesk: Sendable {
     let rest: RESTClient
     let workers: WorkerThreads
-    /// The role of an instance, as configured now.
+    /// The current role of an instance.
     let observer: @Sendable (_ instance: String) -> (any Observing)?
 
     /// Most outcomes of a batch for this receiver.
@@ -18,7 +18,7 @@ struct OutcomeDesk: Sendable {
         return min(own ?? OutcomeBatch.countMax, OutcomeBatch.countMax)
     }
 
-    /// What the receiver says; nil: the gateway is stopping.
+    /// The receiver's answer; nil if the gateway is stopping.
     func send(
         _ batch: OutcomeBatch, to receiver: OutcomeReceiver, unixMs: UInt64
     ) async -> OutcomeVerdict? {
@@ -69,7 +69,7 @@ struct OutcomeDesk: Sendable {
 }
 
 extension OutcomeVerdict {
-    /// What an observer says.
+    /// The answer of an observer.
     init(_ verdict: ObserveVerdict) {
         self =
             switch verdict {

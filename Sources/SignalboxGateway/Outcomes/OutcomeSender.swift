@@ -7,13 +7,12 @@ internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Posts the stream to one receiver, batch after batch, from where it stands.
+/// Posts the stream to one receiver, batch by batch, from the receiver's position.
 ///
-/// A batch that was not answered 2xx is sent again: with the waits of a held sender, and for as long as the
-/// stream keeps it.
+/// A batch not answered 2xx is retried, with the waits of a held sender, for as long as the stream keeps it.
 ///
-/// Of several gateways one at a time sends to the receiver: it has claimed the receiver in the store, and the others
-/// wait for the end of the claim.
+/// Of several gateways only one sends to the receiver: the one that holds its claim in the store. The others wait for
+/// the end of the claim.
 package final class OutcomeSender: Sendable {
     /// Why nothing gets through, and since when.
     package struct Hold: Sendable {
@@ -23,25 +22,25 @@ package final class OutcomeSender: Sendable {
     }
 
     private struct State {
-        /// The sequence number that the receiver gets next.
+        /// The next sequence number to send.
         var next: UInt64
         var claim = ClaimTerm()
         var breaker = Breaker()
         var hold: Hold?
-        /// Fewer after 413.
+        /// Reduced after a 413.
         var countMax = OutcomeBatch.countMax
-        /// Something was appended since the stream was read.
+        /// Whether the stream has grown since it was read.
         var isWoken = false
         var isStopped = false
-        /// Who waits, which pause that is, and whether something new ends it.
+        /// The suspended task, the number of its pause, and whether new outcomes end it.
         var waiter: CheckedContinuation<Void, Never>?
         var pause = 0
         var isWakeable = false
     }
 
-    /// Longest wait for something to be appended; a commit ends it at once.
+    /// Longest wait for new outcomes; a commit ends it at once.
     private static let idleMs: UInt64 = 60_000
-    /// Batches that are not full leave so far apart.
+    /// The least time between batches that are not full.
     private static let paceMs: UInt64 = 1_000
 
     let receiver: OutcomeReceiver
@@ -96,7 +95,7 @@ package final class OutcomeSender: Sendable {
     /// Whether another gateway sends.
     private var isStandby: Bool { state.withLock { $0.claim.isStandby } }
 
-    /// How many outcomes are before it, those included that it does not want; 0 if another gateway sends them.
+    /// How many outcomes are pending, including unwanted ones; 0 if another gateway sends.
     package var waitingCount: UInt64 {
         guard !isStandby else { return 0 }
         let (next, end) = (state.withLock { $0.next }, store.nextOutcome)
@@ -130,7 +129,7 @@ package final class OutcomeSender: Sendable {
     /// Lets another gateway send at once.
     func release() async {
         guard state.withLock({ $0.claim.isWorthReleasing }) else { return }
-        // Without an answer the claim ends by itself.
+        // If that fails, the claim expires.
         _ = try? await store.claimOutcomes(for: name, forMs: 0)
     }
 
@@ -146,7 +145,7 @@ package final class OutcomeSender: Sendable {
         waiter?.resume()
     }
 
-    /// Waits this long or, if `wakeable`, until something is appended.
+    /// Waits this long or, if `wakeable`, until outcomes are appended.
     private func pause(ms: UInt64, wakeable: Bool = false) async {
         await withCheckedContinuation { continuation in
             let number = state.withLock { state -> Int? in
@@ -191,18 +190,18 @@ package final class OutcomeSender: Sendable {
                 lastMs = Self.nowMs
                 await post(batch)
             } else if batch.next > state.withLock({ $0.next }) {
-                // Nothing of it was wanted.
+                // The receiver wanted none of it.
                 lastMs = Self.nowMs
                 await taken(batch)
             } else if !hasMore {
-                // Nobody tells of what other gateways append.
+                // Appends by other gateways are not signalled, so they are polled for.
                 let isShared = state.withLock { $0.claim.isShared }
                 await pause(ms: isShared ? Self.paceMs : Self.idleMs, wakeable: true)
             }
         }
     }
 
-    /// Whether this gateway may send a batch now; claims the receiver, or claims it for longer.
+    /// Whether this gateway may send a batch now; claims the receiver or extends the claim.
     private func hasClaim() async -> Bool {
         let now = Self.nowMs
         if state.withLock({ $0.claim.isEnough(nowMs: now) }) { return true }
@@ -210,13 +209,13 @@ package final class OutcomeSender: Sendable {
             let claim = try await store.claimOutcomes(for: name, forMs: ClaimTerm.lastsMs)
             state.withLock { state in
                 state.claim.take(claim, askedMs: now)
-                // What the receiver has taken it has taken, even if that could not be stored.
+                // Batches already taken must not be sent again, even if the position could not be stored.
                 state.next = max(state.next, claim?.next ?? 0)
             }
             return claim != nil
         } catch {
             failedToRead(error)
-            // A gateway that has lost its store does not keep the others from sending.
+            // A gateway that has lost its store must not block the others.
             return false
         }
     }
@@ -226,7 +225,7 @@ package final class OutcomeSender: Sendable {
         logger.error("failed to read outcomes", metadata: fields(["error": "\(error)"]))
     }
 
-    /// The next batch, and whether there is more than that; nil: the store cannot be read.
+    /// The next batch, and whether more follows; nil if the store cannot be read.
     private func read() async -> (OutcomeBatch, hasMore: Bool)? {
         let (next, countMax) = state.withLock { state in
             state.isWoken = false
@@ -260,7 +259,7 @@ package final class OutcomeSender: Sendable {
         await taken(batch)
     }
 
-    /// The breaker's name for the batch that tries.
+    /// The breaker's id for the batch that probes.
     private static let probe: UInt64 = 1
 
     private func take(_ verdict: OutcomeVerdict, of batch: OutcomeBatch) {
@@ -301,8 +300,8 @@ package final class OutcomeSender: Sendable {
         }
     }
 
-    /// The receiver's position is after this batch. If that cannot be stored, it may get the batch again after a
-    /// restart.
+    /// Moves the receiver's position behind this batch. If that cannot be stored, the receiver may get the batch again
+    /// after a restart.
     private func taken(_ batch: OutcomeBatch) async {
         state.withLock { $0.next = batch.next }
         do {

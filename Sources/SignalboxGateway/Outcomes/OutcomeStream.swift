@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// Sends the outcomes of deliveries to receivers.
 ///
-/// The commit that ends a delivery appends its outcome to the stream. Each receiver has a position in the stream, and a
-/// sender that advances it. Deliveries never wait for a receiver.
+/// The commit that ends a delivery appends its outcome to the stream. Each receiver has a position in the stream and a
+/// sender that advances it. Deliveries never wait for receivers.
 package final class OutcomeStream: Sendable {
     private struct State {
         var senders: [String: OutcomeSender] = [:]
@@ -39,10 +39,10 @@ package final class OutcomeStream: Sendable {
         self.clock = clock
     }
 
-    /// Whether there is a receiver; read for each delivery, so that a gateway without receivers pays nothing.
+    /// Whether there is a receiver; checked per delivery, so that a gateway without receivers pays nothing.
     var isOn: Bool { hasWish.load(ordering: .relaxed) }
 
-    /// What the receivers want; nil: nothing.
+    /// What the receivers want; nil if they want nothing.
     var wish: OutcomeWish? { state.withLock { $0.wish } }
 
     /// All receivers, in order of their names.
@@ -53,7 +53,7 @@ package final class OutcomeStream: Sendable {
     /// Wakes the senders after an append.
     func wake() { for sender in senders { sender.wake() } }
 
-    /// Appends that notifications were opened; when this returns it is on disk.
+    /// Appends opens of notifications; on disk when this returns.
     func append(_ pack: OutcomePack) async throws {
         guard !pack.isEmpty else { return }
         try await store.append(pack)
@@ -101,7 +101,7 @@ package final class OutcomeStream: Sendable {
         for sender in kept { sender.tryNow() }
     }
 
-    /// Begins no more requests, and waits a moment for those that are under way.
+    /// Starts no more requests, and waits a moment for those in progress.
     func stop() async {
         let senders = state.withLock { state in
             state.isStopped = true

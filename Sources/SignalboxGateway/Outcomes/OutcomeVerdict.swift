@@ -5,16 +5,16 @@ internal import SignalboxHTTP
 
 /// What a receiver's answer to a batch means.
 enum OutcomeVerdict: Sendable {
-    /// It has the batch.
+    /// It accepted the batch.
     case taken
-    /// It may take the same batch later.
+    /// It may accept the same batch later.
     case later(Breaker.Cause, hintMs: UInt64, reason: String, detail: String)
-    /// It takes no batch of this size, but perhaps a smaller one.
+    /// The batch is too large; a smaller one may be accepted.
     case tooLarge
-    /// It rejects such batches until it is fixed.
+    /// It rejects all such batches until an operator fixes it.
     case refused(reason: String)
 
-    /// The answer to a batch of so many.
+    /// Reads the answer to a batch of `count` outcomes.
     init(_ answer: RESTAnswer, count: Int) {
         let seconds = answer.header("retry-after").flatMap { UInt64($0) } ?? 0
         let hintMs = min(seconds, 86_400) * 1_000
@@ -24,7 +24,7 @@ enum OutcomeVerdict: Sendable {
             case 408, 500...: .later(.down, hintMs: hintMs, reason: "\(answer.status)", detail: "")
             case 429: .later(.throttled, hintMs: hintMs, reason: "429", detail: "")
             case 413 where count > 1: .tooLarge
-            // Redirects are not followed: a signed body goes where the configuration says.
+            // Redirects are not followed: a signed body goes only where the configuration says.
             default: .refused(reason: "\(answer.status)")
             }
     }
@@ -57,7 +57,7 @@ enum OutcomeVerdict: Sendable {
 
     var detail: String { if case .later(_, _, _, let detail) = self { detail } else { "" } }
 
-    /// What it means for the next request.
+    /// What it means for the breaker.
     var breakers: Breaker.Verdict {
         switch self {
         case .taken: .up
@@ -68,7 +68,7 @@ enum OutcomeVerdict: Sendable {
     }
 }
 
-/// Shows a receiver that a batch comes from this gateway, and when it was made.
+/// Proves to a receiver that a batch comes from this gateway, and when it was made.
 enum OutcomeSignature {
     /// `t=UNIX_MS,v1=HEX`: HMAC-SHA-256 over the time, a full stop and the body.
     static func of(_ body: [UInt8], secret: String, unixMs: UInt64) -> String {

@@ -2,11 +2,11 @@ package import SignalboxCore
 package import SignalboxDispatch
 internal import SignalboxJSON
 
-/// An order of an operator to end deliveries instead of sending them.
+/// An operator's order to end deliveries instead of sending them.
 package struct CancelEntry: Sendable, Equatable {
     /// The beginning of its key in the store.
     package static let prefix = "cancel/"
-    /// How long an order is kept, in milliseconds: nothing waits longer than that.
+    /// How long an order is kept, in milliseconds: no delivery waits longer.
     static let keptMs: UInt64 = 31 * 86_400_000
     /// Most orders at a time.
     package static let countMax = 100
@@ -40,7 +40,7 @@ package struct CancelEntry: Sendable, Equatable {
         self.by = by
     }
 
-    /// From the store; nil: it is something else, or damaged.
+    /// Reads an entry of the store; nil if it is of another kind or damaged.
     package init?(key: String, _ bytes: [UInt8]) {
         guard key.hasPrefix(Self.prefix), let json = try? JSONValue.parse(bytes),
             let before = json["before_unix_ms"]?.integer

@@ -2,19 +2,19 @@ package import SignalboxCore
 package import SignalboxDispatch
 internal import SignalboxJSON
 
-/// A user who was forgotten, as the store keeps it: a hash, and no name.
+/// A forgotten user as stored: a hash without the name.
 package struct ForgottenEntry: Sendable {
-    /// The instance under which the store keeps them; no plugin can have this name.
+    /// The instance name the entries are stored under; no plugin can have it.
     package static let instance = "#forgotten"
-    /// Under which `PauseBook` says that there are new ones.
+    /// The key under which `PauseBook` signals new entries.
     static let stampKey = "forgotten"
-    /// Most of them at a time; each ends after 31 days (`CancelEntry.keptMs`).
+    /// Most entries at a time; each expires after 31 days (`CancelEntry.keptMs`).
     package static let countMax = 100_000
 
     package let mark: ForgottenUsers.Mark
     package let beforeUnixMs: UInt64
 
-    /// `seed`: the key of the hash; nil: a new one.
+    /// `seed`: the key of the hash; nil for a new one.
     package init(_ user: UserKey, seed: SeenKey?, beforeUnixMs: UInt64) {
         mark = ForgottenUsers.Mark(
             user,
@@ -28,7 +28,7 @@ package struct ForgottenEntry: Sendable {
         .object([.init("before_unix_ms", .integer(Int64(clamping: beforeUnixMs)))])
     }
 
-    /// From the store; nil: it is something else, or damaged.
+    /// Reads an entry of the store; nil if it is of another kind or damaged.
     package init?(key: String, _ bytes: [UInt8]) {
         let parts = key.split(separator: " ").compactMap { Self.key(String($0)) }
         guard parts.count == 2, let json = try? JSONValue.parse(bytes),

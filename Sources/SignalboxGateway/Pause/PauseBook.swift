@@ -5,20 +5,20 @@ internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
-/// What operators have paused and cancelled: kept by the store, so that it outlives the process and holds for a whole fleet.
+/// What operators have paused and cancelled, stored so that it survives restarts and applies to a whole fleet.
 package final class PauseBook: Sendable {
-    /// The instance under which the store keeps it; no plugin can have this name.
+    /// The instance name it is stored under; no plugin can have it.
     private static let instance = "#paused"
-    /// How often a gateway looks what others have paused, in milliseconds.
+    /// How often a gateway checks for pauses made by others, in milliseconds.
     private static let lookMs: UInt64 = 1_000
 
     private struct State {
         var entries: [String: PauseEntry] = [:]
         var cancelled: [String: CancelEntry] = [:]
         var forgotten = ForgottenUsers()
-        /// Which forgotten users have been read.
+        /// The version of the forgotten users that was last read.
         var forgottenStamp: [UInt8]?
-        /// Changes that this gateway has begun: what was read before they ended is outdated.
+        /// The number of changes started here: a read that began before the last one is outdated.
         var changes = 0
     }
 
@@ -31,12 +31,12 @@ package final class PauseBook: Sendable {
         self.machinery = machinery
     }
 
-    /// In order of their kinds and names.
+    /// In order of kind and name.
     package var all: [PauseEntry] {
         state.withLock { $0.entries.values.sorted { $0.key < $1.key } }
     }
 
-    /// Orders to cancel, the oldest first.
+    /// Orders to cancel, oldest first.
     package var cancelled: [CancelEntry] {
         state.withLock {
             $0.cancelled.values.sorted {
@@ -48,13 +48,13 @@ package final class PauseBook: Sendable {
     /// Users whose deliveries are ended instead of sent.
     package var forgotten: ForgottenUsers { state.withLock { $0.forgotten } }
 
-    /// The pause of a lane's sender; nil: it is not paused. Reports about devices never are.
+    /// The pause of a lane's sender; nil if it is not paused. Reports about devices are never paused.
     package func entry(of lane: LaneKey) -> PauseEntry? {
         guard lane.kind == .push else { return nil }
         return state.withLock { $0.entries[PauseEntry.key(.sender, lane.sender)] }
     }
 
-    /// What of a lane is paused. Reports about devices are not: they tell plugins what has happened already.
+    /// The pauses of a lane. Reports about devices are never paused: they tell plugins what has already happened.
     package func order(for lane: LaneKey) -> LanePause {
         guard lane.kind == .push else { return LanePause() }
         return state.withLock { state in
@@ -76,16 +76,16 @@ package final class PauseBook: Sendable {
 
     // MARK: Changes
 
-    /// What a pause has changed.
+    /// What a pause changed.
     package enum Change {
         /// It was not paused.
         case paused
-        /// It was paused already, and now has the new reason.
+        /// It was already paused; only the reason is new.
         case reason
         case none
     }
 
-    /// Pauses something. What is paused already stays so since then; a new reason is taken, with who gave it.
+    /// Pauses something. If it was already paused, its start stays, and the new reason and its author are stored.
     package func pause(_ entry: PauseEntry) async throws(StoreFailure) -> Change {
         guard let known = state.withLock({ $0.entries[entry.key] }) else {
             try await set(entry.key, entry)
@@ -100,7 +100,7 @@ package final class PauseBook: Sendable {
         return .reason
     }
 
-    /// Resumes something; false: it is not paused.
+    /// Resumes something; false if it is not paused.
     package func resume(
         _ kind: PauseEntry.Kind, _ name: String, by note: PauseNote
     ) async throws(StoreFailure) -> Bool {
@@ -110,7 +110,7 @@ package final class PauseBook: Sendable {
         return true
     }
 
-    /// Adds an order to cancel; false: there are too many.
+    /// Adds a cancel order; false if there are too many.
     package func cancel(_ entry: CancelEntry) async throws(StoreFailure) -> Bool {
         guard state.withLock({ $0.cancelled.count }) < CancelEntry.countMax else { return false }
         try await store(entry.key, entry.json, forMs: CancelEntry.keptMs)
@@ -122,7 +122,7 @@ package final class PauseBook: Sendable {
         return true
     }
 
-    /// Ends what waits for a user from now on; false: there are too many such orders.
+    /// Ends all deliveries of a user received until now; false if there are too many such orders.
     package func forget(_ user: UserKey) async throws(StoreFailure) -> Bool {
         let now = machinery.clock()
         let (seed, isRoom) = state.withLock { state in
@@ -133,7 +133,7 @@ package final class PauseBook: Sendable {
         let entry = ForgottenEntry(user, seed: seed, beforeUnixMs: now + 1)
         try await store(
             entry.key, entry.json, in: ForgottenEntry.instance, forMs: CancelEntry.keptMs)
-        // Others read all entries when this has changed.
+        // Other gateways read all entries when this stamp changes.
         let stamp = "\(now) \(entry.key)"
         try await store(ForgottenEntry.stampKey, .string(stamp), forMs: CancelEntry.keptMs)
         state.withLock { state in
@@ -143,7 +143,7 @@ package final class PauseBook: Sendable {
         return true
     }
 
-    /// Removes orders to cancel that name a user; what waits for the user is ended anyway by now.
+    /// Removes cancel orders that name a user, whose deliveries are ended anyway.
     package func removeOrders(about user: String) async throws(StoreFailure) {
         let keys = state.withLock { state in
             state.cancelled.filter { $0.value.order.user == user }.map(\.key)
@@ -183,7 +183,7 @@ package final class PauseBook: Sendable {
 
     // MARK: The store
 
-    /// What is paused in a store that no gateway uses now.
+    /// What is paused in a store that no gateway is using.
     package static func entries(in store: any KeyValueStore) async throws(StoreFailure)
         -> [PauseEntry]
     {
@@ -191,25 +191,25 @@ package final class PauseBook: Sendable {
         return found.compactMap { PauseEntry(key: $0.key, $0.value) }.sorted { $0.key < $1.key }
     }
 
-    /// Reads what is paused; nothing may be sent before.
+    /// Reads what is paused; must succeed before anything is sent.
     package func load() async throws(StoreFailure) {
         _ = try await read()
     }
 
-    /// Looks what other gateways have paused, from now on. `onChange` hears of it.
+    /// Polls for pauses made by other gateways from now on; `onChange` is called for each change.
     func watch(_ onChange: @escaping @Sendable () -> Void) {
         machinery.alarms.after(ms: Self.lookMs) { [weak self] in
             guard let self else { return }
             guard store.isShared else { return watch(onChange) }
             Task {
-                // What cannot be read is read again a second later.
+                // A failed read is repeated a second later.
                 if (try? await self.read()) == true { onChange() }
                 self.watch(onChange)
             }
         }
     }
 
-    /// Returns whether anything has changed.
+    /// Returns whether anything changed.
     private func read() async throws(StoreFailure) -> Bool {
         let changes = state.withLock { $0.changes }
         let found = try await Self.values(Self.instance, in: store)
@@ -233,7 +233,7 @@ package final class PauseBook: Sendable {
         return true
     }
 
-    /// Reads whom other gateways have forgotten; whether there is anybody new.
+    /// Reads users that other gateways have forgotten; returns whether there are new ones.
     private func readForgotten(stamp: [UInt8]?) async throws(StoreFailure) -> Bool {
         guard let stamp, stamp != state.withLock({ $0.forgottenStamp }) else { return false }
         let found = try await Self.values(ForgottenEntry.instance, in: store)
@@ -266,7 +266,7 @@ package final class PauseBook: Sendable {
         machinery.logger.notice("cancelled, what waits is not sent", metadata: fields)
     }
 
-    /// `resumer`: nil if another gateway was asked, whose log says it.
+    /// `resumer`: nil if another gateway was asked, which logs it itself.
     private func note(_ before: PauseEntry?, _ after: PauseEntry?, by resumer: PauseNote? = nil) {
         guard before != after, let entry = after ?? before else { return }
         machinery.metrics.paused.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)

@@ -9,7 +9,7 @@ package struct PauseEntry: Sendable, Equatable {
         case sender
         case route
 
-        /// Its name in the log.
+        /// Its name in log lines.
         package var field: String {
             switch self {
             case .sender: "plugin.instance"
@@ -50,7 +50,7 @@ package struct PauseEntry: Sendable, Equatable {
 }
 
 extension PauseEntry {
-    /// As the admin listener gives it; nil: it is something else.
+    /// Parses the admin listener's JSON; nil if it is malformed.
     package init?(_ json: JSONValue) {
         let named = Kind.allCases.compactMap { kind in
             json[kind.rawValue]?.string.map { (kind, $0) }
@@ -65,7 +65,7 @@ extension PauseEntry {
                 reason: json["reason"]?.string ?? "", sinceUnixMs: UInt64(clamping: since)))
     }
 
-    /// From the store; nil: another version wrote it, or it is damaged.
+    /// Reads an entry of the store; nil if another version wrote it or it is damaged.
     package init?(key: String, _ bytes: [UInt8]) {
         let parts = key.split(separator: "/", maxSplits: 1)
         guard parts.count == 2, Kind(rawValue: String(parts[0])) != nil,

@@ -9,11 +9,11 @@ extension Engine {
     /// Replaces the current configuration with a new one.
     ///
     /// Unchanged instances keep running, with their connections and credentials. Changed ones are made and started
-    /// next to the old ones; nothing is switched before all of them run, so a faulty configuration changes
-    /// nothing. Then requests, events and deliveries go to the new instances, also deliveries that an old one has
-    /// not sent yet. An old instance stops after its last answer.
+    /// beside the old ones; nothing is switched until all of them run, so a faulty configuration changes nothing. Then
+    /// requests, events and deliveries go to the new instances, including those an old one has not sent yet. An old
+    /// instance stops after its last answer.
     ///
-    /// `onSwitch` is called once nothing can fail any more.
+    /// `onSwitch` is called once the reload can no longer fail.
     package func reload(
         _ plan: GatewayPlan, onSwitch: () -> Void
     ) async throws(ConfigurationError) -> ReloadReport {
@@ -23,7 +23,7 @@ extension Engine {
         let next = try await make(
             plan, kept: old.instances.instances.filter { change.kept.contains($0.name) })
 
-        // From here on nothing fails: what runs is switched. What a source has emitted is stored before its routes go.
+        // From here on nothing can fail. Events that a source has emitted are stored before its routes go.
         await sources.pause(allBut: next.instances.sources)
         live.replace(with: next)
         onSwitch()
@@ -38,13 +38,13 @@ extension Engine {
         do throws(ConfigurationError) {
             try await openLanes(plan)
         } catch {
-            // Asked again for the next delivery of that sender.
+            // Retried with the sender's next delivery.
             logger.error("a sender has no endpoint yet", metadata: ["error": "\(error)"])
         }
         sweep.wakeAll()
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
         await sources.run(next.instances.sources)
-        // A reload may follow a fix at a provider.
+        // The reload may follow a fix at a provider.
         for instance in next.instances.instances { instance.fetchCredentials() }
         for lane in lanes.all { lane.tryNow() }
         if !retired.isEmpty {
@@ -77,7 +77,7 @@ extension Engine {
         return report
     }
 
-    /// Waits until what is in flight has its outcome, and ends the lanes.
+    /// Waits for the outcomes of requests in flight, then ends the lanes.
     private func retire(_ lanes: [Lane], withinMs ms: UInt64) async {
         let deadline = SystemClock.monotonicNs + ms * 1_000_000
         for lane in lanes {

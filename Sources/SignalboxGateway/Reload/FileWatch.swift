@@ -1,11 +1,10 @@
 internal import Logging
 internal import Synchronization
 
-/// Reloads when a file of the configuration has changed, while `gateway.watch` says so.
+/// Reloads when a file of the configuration changes, while `gateway.watch` is set.
 ///
-/// It looks at the files now and then instead of asking the system for notices: these tell of folders and not of
-/// what a path leads to through links, and of nothing on some file systems. A change is applied when two looks have
-/// found the same, so that an editor or a copy has finished.
+/// It polls instead of using inotify, which watches folders rather than what a path resolves to through links, and does
+/// not work on some file systems. A change is applied once two checks agree, so that an editor or a copy has finished.
 final class FileWatch: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
 
@@ -20,7 +19,7 @@ final class FileWatch: Sendable {
                 let now = files.now
                 defer { last = now }
                 guard now == last, now != files.then else { continue }
-                // A file that is rejected is tried again when it has changed again.
+                // A rejected file is tried again after its next change.
                 await reload()
             }
         }

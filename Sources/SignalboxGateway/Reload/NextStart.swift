@@ -2,12 +2,12 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxHTTP
 
-/// What would make the next start fail, although the running gateway can take the configuration: a changed address that
-/// somebody else uses. Every other fault of a start is a fault of the configuration (`CheckRule`).
+/// What would make the next start fail although the running gateway can apply the configuration: a changed address that
+/// is in use. Every other such fault is a fault of the configuration (`CheckRule`).
 struct NextStart {
-    /// The settings that the process has started with.
+    /// The settings the process was started with.
     let started: GatewaySettings
-    /// The ports that it listens on, which are free by then.
+    /// The ports it listens on, which are free by the next start.
     let ports: Set<Int>
 
     /// What would make the next start fail.

@@ -1,7 +1,7 @@
 internal import SignalboxConfig
 internal import SignalboxCore
 
-/// What a reload keeps, replaces and leaves to a restart: decided before anything is touched.
+/// What a reload keeps, replaces and leaves for a restart, decided before anything is changed.
 package struct PlanChange: Sendable {
     typealias Names = ReloadReport.Names
 
@@ -15,7 +15,7 @@ package struct PlanChange: Sendable {
     /// Instances that keep running.
     let kept: Set<String>
 
-    /// `started`: the settings that the process has started with, some of which stay in effect until it ends.
+    /// `started`: the settings the process was started with, some of which stay in effect until it ends.
     init(from old: GatewayPlan, to new: GatewayPlan, started: GatewaySettings) {
         let plugins = Names(from: old.plugins.map(\.name), to: new.plugins.map(\.name)) { name in
             guard let before = old.plugins.first(where: { $0.name == name }),
@@ -31,7 +31,7 @@ package struct PlanChange: Sendable {
             return texts && before.text == now.text
                 && before.route.rules.retry == now.route.rules.retry
         }
-        // With what their values were filled from: a client's token is in a file of its own.
+        // Compares resolved values: a client's token may be in a file of its own.
         let sections = ["devices", "outcomes"].filter { section in
             old.config.given?[section]?.json != new.config.given?[section]?.json
         }
@@ -53,7 +53,7 @@ package struct PlanChange: Sendable {
         kept = Set(plugins.kept)
     }
 
-    /// Whether a lane ends: its instance does.
+    /// Whether a lane ends because its instance does.
     func retires(_ lane: LaneKey) -> Bool { !kept.contains(lane.sender) }
 }
 
@@ -96,12 +96,12 @@ struct Setting: Sendable {
         at("audit") { $0.auditFile == $1.auditFile },
     ]
 
-    /// Read once, when the process starts.
+    /// A setting read once, at startup.
     private static func restart(
         _ key: String, _ isSame: @escaping @Sendable (GatewaySettings, GatewaySettings) -> Bool
     ) -> Setting { Setting(key: key, needsRestart: true, isSame: isSame) }
 
-    /// In effect with the reload.
+    /// A setting that takes effect on reload.
     private static func at(
         _ key: String, _ isSame: @escaping @Sendable (GatewaySettings, GatewaySettings) -> Bool
     ) -> Setting { Setting(key: key, needsRestart: false, isSame: isSame) }

@@ -2,11 +2,11 @@ internal import Glibc
 package import SignalboxConfig
 internal import Synchronization
 
-/// The files that a configuration was last read from: gateway.yaml, and those that it names as `${file:...}`.
+/// The files a configuration was last read from: gateway.yaml and those named by `${file:...}`.
 ///
-/// A file is known by what its path leads to, whatever is renamed or linked on the way.
+/// A file is identified by what its path resolves to, whatever is renamed or linked on the way.
 package final class ReadFiles: Sendable {
-    /// Tells one content of a path from another.
+    /// Identifies a version of a file's content.
     package struct Mark: Sendable, Equatable {
         var device: UInt
         var number: UInt
@@ -14,7 +14,7 @@ package final class ReadFiles: Sendable {
         var changedNs: Int
         var statusNs: Int
 
-        /// nil: there is no file.
+        /// nil if there is no file.
         init?(_ path: String) {
             var facts = stat()
             guard stat(path, &facts) == 0 else { return nil }
@@ -30,12 +30,12 @@ package final class ReadFiles: Sendable {
 
     package init() {}
 
-    /// The environment, with a note of each file that is read.
+    /// The environment, recording each file that is read.
     package func noting(_ environment: ConfigEnvironment) -> ConfigEnvironment {
         var environment = environment
         let read = environment.readFile
         environment.readFile = { path in
-            // Before it is read: a change in between is found later.
+            // Marked before it is read, so that a change in between is noticed.
             let mark = Mark(path)
             self.known.withLock { $0[path] = .some(mark) }
             return read(path)
@@ -46,10 +46,10 @@ package final class ReadFiles: Sendable {
     /// A configuration is about to be read.
     package func begin() { known.withLock { $0 = [:] } }
 
-    /// As they were when they were read.
+    /// The marks when the files were read.
     var then: [String: Mark?] { known.withLock { $0 } }
 
-    /// As they are.
+    /// The current marks.
     package var now: [String: Mark?] {
         then.keys.reduce(into: [:]) { $0[$1] = .some(Mark($1)) }
     }

@@ -14,7 +14,7 @@ extension ReloadReport {
         ])
     }
 
-    /// The names of all that is new, gone or different; nil: nothing is.
+    /// The names of everything added, removed or changed; nil if nothing is.
     package var changes: JSONValue? {
         let lists = [
             ("routes_added", routes.added), ("routes_removed", routes.removed),

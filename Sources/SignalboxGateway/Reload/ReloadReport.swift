@@ -4,11 +4,11 @@ public struct ReloadReport: Sendable {
     public struct Names: Sendable {
         /// New ones.
         public let added: [String]
-        /// Those that the previous configuration had and this one lacks.
+        /// Those only the previous configuration had.
         public let removed: [String]
-        /// Those that both have, with another content.
+        /// Those both have, with different content.
         public let changed: [String]
-        /// Those that are the same.
+        /// Unchanged ones.
         public let kept: [String]
 
         package init(from old: [String], to new: [String], isSame: (String) -> Bool) {
@@ -29,13 +29,13 @@ public struct ReloadReport: Sendable {
     public let plugins: Names
     /// Keys of `gateway:`, and the sections `devices` and `outcomes`, whose new value is in effect.
     public let settings: [String]
-    /// Keys of `gateway:` that differ from what the gateway has started with, and take effect only after a restart.
+    /// Keys of `gateway:` that differ from those the gateway was started with and take effect only after a restart.
     public let needRestart: [String]
     /// Previous instances that did not stop in time.
     public var leftBehind: [String] = []
     /// Settings that are probably a mistake.
     public let warnings: [String]
-    /// Nothing was changed: this is what a reload would do.
+    /// Whether nothing was changed, and this is what a reload would do.
     public var isCheck = false
 
     package init(_ change: PlanChange, _ plan: GatewayPlan) {
@@ -48,8 +48,8 @@ public struct ReloadReport: Sendable {
 
     /// Plugin instances that were replaced, added or removed.
     public var changed: [String] { (plugins.added + plugins.removed + plugins.changed).sorted() }
-    /// Routes and plugins that the previous configuration had and this one lacks, as `route "a"`: a file that was
-    /// cut off may still be valid.
+    /// Routes and plugins that only the previous configuration had, as `route "a"`: a truncated file may still be
+    /// valid.
     public var removed: [String] {
         routes.removed.map { "route \"\($0)\"" } + plugins.removed.map { "plugin \"\($0)\"" }
     }

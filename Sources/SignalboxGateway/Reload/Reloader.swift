@@ -9,7 +9,7 @@ internal import Synchronization
 /// Applies new configurations to a running gateway, one at a time.
 package final class Reloader: Sendable {
     private struct State {
-        /// The last reload, for which the next one waits, and how many have not ended.
+        /// The last reload, which the next one waits for, and how many are not finished.
         var last: Task<Void, Never>?
         var count = 0
         var isClosed = false
@@ -18,13 +18,13 @@ package final class Reloader: Sendable {
 
     private let options: GatewayOptions
     private let engine: Engine
-    /// Of the public listener.
+    /// TLS of the public listener.
     private let tls: ListenerTLS
     private let files: ReadFiles
     private let watch = FileWatch()
     private let state = Mutex(State())
 
-    /// `files`: what `options.environment` notes its reads in.
+    /// `files`: where `options.environment` records what it reads.
     package init(
         _ options: GatewayOptions, _ engine: Engine, _ tls: ListenerTLS, _ files: ReadFiles
     ) {
@@ -34,7 +34,7 @@ package final class Reloader: Sendable {
         self.files = files
     }
 
-    /// The gateway listens on these ports; changed files count from now on.
+    /// The gateway listens on these ports; from now on changed files trigger reloads.
     package func start(ports: [Int]) {
         state.withLock { $0.ports = Set(ports) }
         let (live, logger) = (engine.context.live, engine.logger)
@@ -48,19 +48,19 @@ package final class Reloader: Sendable {
             })
     }
 
-    /// Takes no further reload.
+    /// Accepts no further reload.
     package func refuse() {
         watch.stop()
         state.withLock { $0.isClosed = true }
     }
 
-    /// Takes no further reload, and waits until the last one has ended.
+    /// Accepts no further reload, and waits for the last one.
     package func close() async {
         refuse()
         await state.withLock { $0.last }?.value
     }
 
-    /// Applies the current file, or `text` if given, and records who has asked for it.
+    /// Applies the current file, or `text` if given, and records who asked for it.
     package func reload(text: String? = nil, by caller: String) async throws -> ReloadReport {
         let result: Result<ReloadReport, any Error>
         do {
@@ -74,7 +74,7 @@ package final class Reloader: Sendable {
         return try result.get()
     }
 
-    /// The same for a request that is recorded already; `isCheck`: only says what a reload would change.
+    /// The same for a request that is already recorded; `isCheck`: only reports what a reload would change.
     package func reload(text: String? = nil, isCheck: Bool = false) async throws -> ReloadReport {
         let task = state.withLock { state -> Task<ReloadReport, any Error> in
             let before = state.last
@@ -94,16 +94,16 @@ package final class Reloader: Sendable {
         return try await task.value
     }
 
-    /// The plan of the current file, as far as it can be told without its plugins' own rules.
+    /// The plan of the current file, checked without its plugins' own rules.
     private func plan(_ text: String?) async throws -> GatewayPlan {
         files.begin()
-        // Loading libraries may take long, so it has a thread of its own.
+        // Loading libraries may take long, so it runs on its own thread.
         let given = options.with(text: text)
         let plan = try await SystemThread.value { Result { try GatewayPlan.make(given) } }.get()
         let next = NextStart(
             started: engine.startSettings, ports: state.withLock { $0.ports })
         var faults = next.faults(plan)
-        // A new address needs a restart, so the rule holds for the current one, too.
+        // A new address needs a restart, so the rule is also checked for the current one.
         if let finding = engine.startSettings.admin.flatMap({
             CheckRule.adminFault($0, plan.config)
         }) {
@@ -125,7 +125,7 @@ package final class Reloader: Sendable {
         do {
             let plan = try await plan(text)
             let report = try await engine.reload(plan) { self.tls.replace(with: plan.tls) }
-            // A level that was set meanwhile stays, unless the file has another one than before.
+            // Keeps a level set at run time, unless the file's level has changed.
             if report.settings.contains("log.level"), options.programLog?.level == nil,
                 let level = Logger.Level(rawValue: plan.config.gateway.logLevel)
             {

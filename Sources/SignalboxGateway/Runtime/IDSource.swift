@@ -1,7 +1,7 @@
 internal import SignalboxCore
 internal import Synchronization
 
-/// Gives new deliveries and events their ids, from a stock that the store reserved.
+/// Ids for new deliveries and events, from a stock reserved in the store.
 package final class IDSource: Sendable {
     private struct State {
         var stock = IDStock()
@@ -28,20 +28,20 @@ package final class IDSource: Sendable {
         state = Mutex(State(stableIDs: StableIDs(seed: seed)))
     }
 
-    /// An id with a UUID; nil: the stock is empty.
+    /// An id with a UUID; nil if the stock is empty.
     func next() -> (id: UInt64, stableID: String)? {
         guard var own = take(1) else { return nil }
         return own.next()
     }
 
-    /// An id alone; nil: the stock is empty.
+    /// An id alone; nil if the stock is empty.
     func nextID() -> UInt64? {
         let (taken, isLow) = state.withLock { ($0.stock.take(1), $0.stock.wantsMore()) }
         if isLow { refill() }
         return taken?.lowerBound
     }
 
-    /// A run of ids; nil: the store has not reserved enough.
+    /// A run of ids; nil if the store has not reserved enough.
     func take(_ count: Int) -> DeliveryIDs? {
         let (taken, isLow) = state.withLock { state -> (DeliveryIDs?, Bool) in
             let range = state.stock.take(count)
@@ -56,7 +56,7 @@ package final class IDSource: Sendable {
 
     private func refill() {
         store.reserveIDs(IDStock.partMax) { result in
-            // After a failure the next caller asks again.
+            // After a failure the next caller retries.
             self.state.withLock { $0.stock.arrive(try? result.get()) }
         }
     }

@@ -23,7 +23,7 @@ extension Machinery {
         options.version = Release.version
         options.waitingMax = limits.deliveriesWaitingMax
         options.leaseMs = limits.leaseMs
-        // A pooler gives no connection to listen on.
+        // Through a pooler, LISTEN is not possible.
         options.usesNames = !settings.isPooled
         options.hasNotices = !settings.isPooled
         let made = options

@@ -6,31 +6,31 @@ package import SignalboxObservability
 internal import SignalboxStore
 package import SignalboxThreads
 
-/// What a gateway runs on: threads, clients, clock, log and metrics. None of it knows the store or a plugin.
+/// What a gateway runs on: threads, clients, clock, log and metrics, all independent of store and plugins.
 package struct Machinery: Sendable {
     /// What the gateway calls itself.
     package let name: String
     package let logger: Logger
-    /// The log of who has changed what. No level drops its lines.
+    /// The audit log. No level drops its lines.
     package let records: Logger
-    /// The level of the log; nil: the embedding program has a logger of its own.
+    /// The level of the log; nil if the embedding program has its own logger.
     package let logLevel: LogLevel?
     package let metrics = GatewayMetrics()
-    /// REST calls of one owner that are under way; half of them to one host.
+    /// Most REST calls of one owner in progress; half of them to one host.
     private static let restCallsMax = 256
     package let limits: Limits
     package let workers: WorkerThreads
     package let alarms: AlarmClock
-    /// For plugins' own calls, users' keys and codes, receivers of outcomes and of spans: each with places of its own.
+    /// For plugins' own calls, users' keys and codes, outcome receivers and spans, each with its own limit.
     package let rest: RESTClient
-    /// Which proxy connections go through that are no plugin's.
+    /// The proxy rules of connections that belong to no plugin.
     package let proxies: ProxyRules
     let restSends = RESTSends()
     package let pushes: PushEngine
     /// Milliseconds since 1970.
     package let clock: @Sendable () -> UInt64
     package let hasSystemClock: Bool
-    /// Deliveries that are in memory, over all lanes.
+    /// Deliveries in memory, over all lanes.
     package let inMemory = UnderWay()
 
     package init(_ plan: GatewayPlan, _ options: GatewayOptions) throws(ConfigurationError) {
@@ -46,7 +46,7 @@ package struct Machinery: Sendable {
                     label: label, format: .init(rawValue: settings.logFormat) ?? .text,
                     level: level)
             }
-        // Among others, each line says whose it is.
+        // In a fleet, each line says which gateway wrote it.
         if settings.name != nil || settings.store != nil || options.store != nil {
             logger[metadataKey: "gateway.name"] = "\(name)"
         }
@@ -57,7 +57,7 @@ package struct Machinery: Sendable {
         metrics.buildInfo.set(1, name, Release.version)
         var limits = Limits()
         if let store = settings.store { limits.leaseMs = store.leaseMs }
-        // Each has a connection, and rarely two; the rest is for clients, files and threads.
+        // Each lane has one connection, rarely two; the rest is for clients, files and threads.
         let room = max(16, (ProcessRoom.descriptorsMax - 128) / 2)
         limits.lanesMax = min(options.lanesMax ?? limits.lanesMax, room)
         self.limits = limits
@@ -88,7 +88,7 @@ package struct Machinery: Sendable {
         }
     }
 
-    /// Tells of calls into plugins that take over a second, while they do.
+    /// Reports calls into plugins that take over a second, while they last.
     private static func watch(
         _ alarms: AlarmClock, _ metrics: GatewayMetrics, _ logger: Logger
     ) -> CallWatch {
@@ -106,20 +106,20 @@ package struct Machinery: Sendable {
         }
     }
 
-    /// Checks that the system has room for all threads and descriptors of a start: a thread or descriptor that
-    /// is refused later would end the process.
+    /// Checks that the system has room for all threads and descriptors of a start: one that is refused later would end
+    /// the process.
     private static func requireRoom(
         workerCount: Int, isolatedCount: Int, _ plan: GatewayPlan
     ) throws(ResourceError) {
-        // Alarms, REST, the log, the store's two, and one for something that blocks.
+        // Alarms, REST, the log, two of the store, and one for blocking work.
         let threads = workerCount + 6 + max(1, SystemThread.cores / 2) + plan.plugins.count
-        // The database with its log, listeners and their loops, sockets of the first connections; an
-        // isolated plugin needs more.
+        // The database with its log, listeners and their loops, sockets of the first connections; isolated plugins
+        // need more.
         let descriptors = 48 + 2 * plan.plugins.count + 4 * isolatedCount
         try ProcessRoom.require(threads: threads, descriptors: descriptors)
     }
 
-    /// Opens the database of the data folder; what it notices goes to the log and the metrics.
+    /// Opens the database of the data folder; its notices go to the log and the metrics.
     func openStore(
         _ plan: GatewayPlan, _ given: GatewayOptions
     ) async throws(ConfigurationError) -> any GatewayStore {
@@ -141,7 +141,7 @@ package struct Machinery: Sendable {
             do throws(StoreError) {
                 return try SQLiteStore.open(options)
             } catch {
-                // The gateway that uses the folder may be about to end: meanwhile clients wait in the socket.
+                // The gateway that uses the folder may be about to end; clients wait in the socket meanwhile.
                 guard error.code == "store-in-use", !given.sockets.isEmpty,
                     SystemClock.monotonicNs < end
                 else { throw plan.fault(error.code, error.message) }

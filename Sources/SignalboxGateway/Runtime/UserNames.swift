@@ -1,7 +1,7 @@
 package import SignalboxCore
 internal import SignalboxCrypto
 
-/// How log lines name users: as `gateway.log.users` says.
+/// How log lines name users, as set by `gateway.log.users`.
 ///
 /// A hashed name tells users apart and is the same in every line of a data folder. Its key is random and kept in the
 /// database: ids are often numbers or mail addresses, and a hash without a key can be reversed by trying them all.
@@ -23,8 +23,8 @@ package struct UserNames: Sendable {
     static func open(_ style: Style, _ store: any GatewayStore) async -> UserNames {
         let (instance, name) = ("#log", "users")
         let made = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
-        // Of several gateways that start at once, the first makes the key. A full disk does not stop a start: the next one
-        // makes another key.
+        // If several gateways start at once, the first makes the key. A full disk does not prevent startup: the next
+        // start makes another key.
         let kept = await withCheckedContinuation { continuation in
             store.edit(
                 instance: instance, key: name, .replace(expected: nil, value: made, forMs: nil)
@@ -33,7 +33,7 @@ package struct UserNames: Sendable {
         return UserNames(style, key: kept?.value ?? made)
     }
 
-    /// What to write for a user; nil: nothing.
+    /// What to log for a user; nil for nothing.
     func name(_ user: String) -> String? {
         if user.isEmpty { return nil }
         switch style {
@@ -47,12 +47,12 @@ package struct UserNames: Sendable {
         Hex.encode(HMACDigest.sha256(key: key, data: Array(user.utf8)).prefix(6))
     }
 
-    /// The names of a request that forgets a user: what it writes must not be the last place that has the plain one.
+    /// For a request that forgets a user, whose plain name must not survive in its log lines.
     package var forgetful: UserNames { style == .plain ? UserNames(.hashed, key: key) : self }
 
-    /// What an audit keeps of a request: names, numbers and switches, with the user as the log names them.
+    /// What the audit keeps of a request: names, numbers and switches, with the user as in the log.
     ///
-    /// A device's token and what a push says (`notification`, the only object in a request) are left out.
+    /// Device tokens and the content of a push (`notification`, the only object in a request) are omitted.
     package func recorded(_ request: JSONValue) -> JSONValue {
         guard case .object(let members) = request else { return .null }
         return .object(

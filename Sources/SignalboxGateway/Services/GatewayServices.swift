@@ -6,9 +6,9 @@ internal import SignalboxObservability
 package import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// The services of the gateway for one instance of a plugin.
+/// The gateway's services for one plugin instance.
 package final class GatewayServices: HostServices {
-    /// What plugins reach only in a gateway that runs.
+    /// Services that are available only in a running gateway.
     package struct Running {
         let store: any GatewayStore
         let live: Live
@@ -19,10 +19,10 @@ package final class GatewayServices: HostServices {
     private let running: Running?
     private let plugin: CheckedPlugin
     private let keys = KeyRing()
-    /// As the configuration was read: a demo has other files under the same names.
+    /// The environment the configuration was read from: a demo has other files under the same names.
     private let environment: ConfigEnvironment
 
-    /// `running` is nil where a configuration is only checked.
+    /// `running` is nil if a configuration is only checked.
     package init(
         _ machinery: Machinery, _ environment: ConfigEnvironment, for plugin: CheckedPlugin,
         running: Running? = nil
@@ -49,7 +49,7 @@ package final class GatewayServices: HostServices {
         logger.log(level: Self.level(level), "\(message)", metadata: metadata)
     }
 
-    /// Whose line it is, and when it was written, is not a plugin's to say.
+    /// Protects the instance and the time of a line from being overridden by a plugin.
     private static func key(of field: Attribute) -> String {
         switch field.key {
         case "plugin.instance", "gateway.name", "time", "level", "logger", "message":
@@ -129,7 +129,7 @@ package final class GatewayServices: HostServices {
     ) throws(PluginFault) {
         try openStore().set(
             instance: instance, key: key, value: value,
-            // A process of its own may name any time.
+            // An isolated plugin may pass any time.
             forMs: expiresUnixMs.map { min($0 - min($0, nowUnixMs), KVService.lifeMsMax) }
         ) { result in
             switch result {
@@ -173,7 +173,7 @@ package final class GatewayServices: HostServices {
         app: String, token: String,
         done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
     ) throws(PluginFault) {
-        // Who asks has it from a phone, which may have a name that is somebody's address elsewhere.
+        // A phone asks, and its token may equal somebody's address at another sender.
         let tokens = running?.live.now.devices.tokens
         try openStore().find(app: app, token: token) { result in
             done(
@@ -189,7 +189,7 @@ package final class GatewayServices: HostServices {
         instance: String, _ change: DeviceChange,
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
-        // Before the first generation nobody could be told of a change.
+        // Before the first generation nobody could be told of the change.
         guard let running, !running.live.now.instances.instances.isEmpty else {
             throw PluginFault(.again, "the gateway is not up yet")
         }

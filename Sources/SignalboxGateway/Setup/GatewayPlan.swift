@@ -5,12 +5,12 @@ internal import SignalboxCrypto
 package import SignalboxHTTP
 internal import SignalboxPluginHost
 
-/// A checked configuration: everything that is known before anything runs.
+/// A checked configuration: everything known before anything runs.
 package struct GatewayPlan: Sendable {
     package var config: GatewayConfig
     package var plugins: [CheckedPlugin]
     package var routes: [Route]
-    /// The identity of the public listener; nil: plain HTTP.
+    /// The identity of the public listener; nil for plain HTTP.
     package var tls: HTTPServerTLS?
     /// The first 8 hex digits of the file's SHA-256, without the values of its variables.
     package var digest = ""
@@ -36,12 +36,12 @@ package struct GatewayPlan: Sendable {
         let routes = config.routes.map { check.check($0) }
         check.check(config.deviceReports)
         check.checkObservers(of: config)
-        // A value that could not be filled in has its own fault; further faults of it are noise.
+        // A value that could not be filled in has its own fault; others about it are noise.
         let unfilled = faults.filter {
             ["unset-variable", "missing-file", "bad-interpolation"].contains($0.code)
         }
         let places = Set(unfilled.map(\.position))
-        // Whether what stands in for a missing value fits says nothing.
+        // Stand-ins for missing values say nothing about the real ones.
         let hidden = places.union(config.standIns)
         var plan = GatewayPlan(
             config: config, plugins: check.plugins, routes: routes,
@@ -71,7 +71,7 @@ package struct GatewayPlan: Sendable {
         return (plan, (missing + others.filter { !hidden.contains($0.position) }).inOrder)
     }
 
-    /// Which proxies connections go through, for people and without passwords; none: everything is direct.
+    /// The proxies in use, for people and without passwords; empty if all connections are direct.
     package func proxies(_ options: GatewayOptions) -> [String] {
         let own = plugins.filter { $0.settings.proxy != nil }.map { "\($0.name): \($0.proxies)" }
         let others = "\(ProxyRules(variables: options.environment.variables))"
@@ -79,13 +79,12 @@ package struct GatewayPlan: Sendable {
             ? own : own + ["\(own.isEmpty ? "everything" : "everything else"): \(others)"]
     }
 
-    /// A fault of a start that no line of the configuration causes.
+    /// A startup fault that no line of the configuration causes.
     package func fault(_ code: String, _ message: String) -> ConfigurationError {
         ConfigurationError(diagnostics: [Diagnostic(code, at: config.start, message)])
     }
 
-    /// Whether an instance runs in a process of its own.
-    /// A sender that does not say where requests go.
+    /// The fault of a sender that does not say where requests go.
     func badEndpoint(_ name: String, _ error: any Error) -> Diagnostic {
         let plugin = plugins.first { $0.name == name }
         return Diagnostic(

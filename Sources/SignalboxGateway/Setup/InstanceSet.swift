@@ -39,15 +39,15 @@ package struct InstanceSet: Sendable {
     package private(set) var senders: [String: Sender] = [:]
     package private(set) var reportRoles: [String: Reporter] = [:]
     package private(set) var paths = PathTable<any Ingesting>()
-    /// Those that take webhooks, in the order of their instances.
+    /// Those that take webhooks, in instance order.
     package private(set) var ingesters: [any Ingesting] = []
     private(set) var observers: [String: any Observing] = [:]
-    /// Those that take events in by themselves.
+    /// Those that receive events by themselves.
     package private(set) var sources: [any Sourcing] = []
     /// Names of the instances that serve paths.
     package var ingesting: Set<String> { Set(ingesters.map(\.instanceName)) }
 
-    /// Creates all instances that can be created; the others have a fault each.
+    /// Creates all instances; those that cannot be created have a fault each.
     package static func create(
         _ plugins: [CheckedPlugin], program: Program,
         services: (CheckedPlugin) -> any HostServices
@@ -86,8 +86,8 @@ package struct InstanceSet: Sendable {
         }
     }
 
-    /// Starts all instances, except those that are kept, and asks all for their roles. None fetches credentials yet.
-    /// Returns a fault for each that cannot start.
+    /// Starts all instances except the kept ones, and asks all for their roles. None fetches credentials yet. Returns a
+    /// fault for each that cannot start.
     package mutating func start(
         _ plugins: [CheckedPlugin], kept: [any HostedInstance] = [], limits: Limits
     ) async -> [Diagnostic] {
@@ -127,8 +127,8 @@ package struct InstanceSet: Sendable {
         return faults
     }
 
-    /// Asks the senders that a route names, except those that are kept, where requests go. Returns a fault for each
-    /// that has no usable answer.
+    /// Asks the senders that a route names, except the kept ones, where requests go. Returns a fault for each without a
+    /// usable answer.
     package func endpointFaults(_ plan: GatewayPlan, kept: [String] = []) async -> [Diagnostic] {
         var faults: [Diagnostic] = []
         for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
@@ -137,9 +137,9 @@ package struct InstanceSet: Sendable {
                 let endpoint = try await role.endpoint(app: "")
                 if !endpoint.isREST { try PushEngine.check(try endpoint.pushEndpoint()) }
             } catch let fault as PluginFault where fault.kind == .notFound {
-                // Endpoints belong to its apps.
+                // It has endpoints only per app.
             } catch let fault as PluginFault where fault.kind == .again {
-                // It is being started again: its lane waits, and nobody else does.
+                // It is restarting: only its lane waits.
             } catch {
                 faults.append(plan.badEndpoint(name, error))
             }
@@ -171,7 +171,7 @@ package struct InstanceSet: Sendable {
         }
     }
 
-    /// Instances that want to know of changes and name an endpoint for them, with the kinds they want.
+    /// Instances that want device changes and have an endpoint for them, with the kinds they want.
     package func reportKinds() async -> [String: Set<DeviceChange.Kind>] {
         var out: [String: Set<DeviceChange.Kind>] = [:]
         for (name, reporting) in reportRoles {
@@ -180,7 +180,7 @@ package struct InstanceSet: Sendable {
             do throws(PluginFault) {
                 _ = try await reporting.role.endpoint(app: "")
             } catch {
-                // Without a default app, endpoints belong to its apps.
+                // Without a default app, endpoints exist only per app.
                 if error.kind == .unsupported || error.kind == .notFound { continue }
             }
             out[name] = kinds
@@ -188,9 +188,9 @@ package struct InstanceSet: Sendable {
         return out
     }
 
-    /// Stops and destroys all instances, except those that are kept.
+    /// Stops and destroys all instances except the kept ones.
     package func stop(except kept: [any HostedInstance] = [], deadlineMs: UInt64) async {
-        // At once: several that do not end in time take no longer than one.
+        // In parallel, so that several hanging ones take no longer than one.
         await withTaskGroup(of: Void.self) { group in
             for instance in instances where !kept.contains(where: { $0 === instance }) {
                 group.addTask { _ = await instance.stop(deadlineMs: deadlineMs) }

@@ -1,8 +1,8 @@
 internal import SignalboxConfig
 internal import SignalboxCore
 
-/// What a token stands for: the routes say which sender uses it, and that plugin's schema whether it is a device's secret or an address
-/// that others know.
+/// What a token stands for: routes say which sender uses it, and that plugin's schema whether it is a device's secret
+/// or an address that others know.
 struct TokenRules: Sendable {
     let platforms: PlatformSenders
     private let plugins: [String: CheckedPlugin]
@@ -12,15 +12,15 @@ struct TokenRules: Sendable {
         plugins = Dictionary(plan.plugins.map { ($0.name, $0) }, uniquingKeysWith: { a, _ in a })
     }
 
-    /// Whether a sender takes the token for a person, a chat or an audience: knowing it proves nothing.
+    /// Whether a sender uses the token as the address of a person, chat or audience: knowing it proves nothing.
     func isAddress(_ device: Device) -> Bool {
         platforms.senders(of: device.platform).contains {
             plugins[$0]?.isAddress(device) ?? false
         }
     }
 
-    /// Where a device's token means the same. A phone may be registered under several platforms of its sender; of an address
-    /// the platform may be a part, as of Airship's named users.
+    /// The platforms on which a device's token means the same. A phone may be registered under several platforms of its
+    /// sender; for an address the platform may be part of it, as in Airship's named users.
     func platforms(of device: Device) -> Set<String> {
         guard !isAddress(device) else { return [device.platform] }
         return platforms.platforms(with: device.platform).filter {

@@ -6,13 +6,13 @@ package import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Lets the sources of the current generation emit, and accepts their batches.
+/// Runs the sources of the current generation, and accepts their batches.
 package final class SourceRunner: Sendable {
-    /// Most undecided batches of a source.
+    /// Most unanswered batches of a source.
     static let batchesMax = 16
-    /// When a batch may come again that could not be stored.
+    /// When a batch that could not be stored may be sent again.
     static let againMs: UInt64 = 1_000
-    /// Most time for what a paused source has emitted.
+    /// Longest wait for the events of a paused source to be stored.
     private static let storedNs: UInt64 = 5_000_000_000
     /// Waits between attempts to resume a source.
     private static let waitMs: (first: UInt64, max: UInt64) = (1_000, 60_000)
@@ -21,18 +21,18 @@ package final class SourceRunner: Sendable {
         let role: any Sourcing
         /// Its batches that are not stored yet.
         let underWay = UnderWay()
-        /// Why it does not run; nil: it does, or is being resumed.
+        /// Why it does not run; nil if it runs or is being resumed.
         var fault: String?
-        /// Why it says that no events come in; nil: it does not say so.
+        /// The source's own reason for receiving no events; nil if it reports none.
         var condition: String?
         var waitMs = SourceRunner.waitMs.first
 
-        /// Why nothing comes in; nil: it runs.
+        /// Why no events come in; nil if they do.
         var reason: String? { fault ?? condition }
     }
 
     private struct State {
-        /// By instance: a reload keeps one, and makes another role of it.
+        /// By instance, since a reload keeps the instance but makes a new role.
         var entries: [ObjectIdentifier: Entry] = [:]
         var isStopped = false
     }
@@ -46,7 +46,7 @@ package final class SourceRunner: Sendable {
         self.pipeline = pipeline
     }
 
-    /// Which are to run, and whether they do.
+    /// The sources that should run, and whether they do.
     package var running: [(name: String, isRunning: Bool)] {
         state.withLock { $0.entries.values.map { ($0.role.instanceName, $0.reason == nil) } }
     }
@@ -64,18 +64,18 @@ package final class SourceRunner: Sendable {
         }
     }
 
-    /// Whether one of them takes nothing in.
+    /// Whether one of them receives nothing.
     package var isFailing: Bool {
         state.withLock { $0.entries.values.contains { $0.reason != nil } }
     }
 
-    /// Pauses all but `roles`, and waits until what they have emitted is stored: by the routes that it was emitted for.
+    /// Pauses all except `roles`, and waits until their events are stored, by the routes they were emitted for.
     package func pause(allBut roles: [any Sourcing]) async {
         let kept = Set(roles.map(\.instanceID))
         await pause { !kept.contains($0) }
     }
 
-    /// Lets those of `roles` run that do not yet; the others were paused.
+    /// Starts those of `roles` that do not run yet; the others were paused.
     package func run(_ roles: [any Sourcing]) async {
         let fresh = state.withLock { state -> [any Sourcing] in
             guard !state.isStopped else { return [] }
@@ -89,7 +89,7 @@ package final class SourceRunner: Sendable {
         for role in fresh { await resume(role) }
     }
 
-    /// Pauses all for good. What they have emitted is still stored, and they are told.
+    /// Pauses all for good. Events already emitted are still stored and confirmed.
     package func stop() async {
         state.withLock { $0.isStopped = true }
         await pause { _ in true }
@@ -139,7 +139,7 @@ package final class SourceRunner: Sendable {
             state.entries[key]?.waitMs = Self.waitMs.first
             return (state.entries[key] != nil, wasFailing)
         }
-        // Paused meanwhile.
+        // It was paused meanwhile.
         guard isWanted else { return await pause(role) }
         if wasFailing {
             context.logger.notice(
@@ -147,7 +147,7 @@ package final class SourceRunner: Sendable {
         }
     }
 
-    /// A source says how it is. Thread: any.
+    /// A source reports its condition. Thread: any.
     private func heard(_ fault: PluginFault?, of role: any Sourcing) {
         let key = role.instanceID
         let isNews = state.withLock { state in

@@ -5,10 +5,10 @@ internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Which events belong to a distributed trace, and what their deliveries are doing.
+/// Which events belong to a distributed trace, and which attempts of theirs are running.
 ///
-/// In memory alone: after a restart, and at a gateway that takes over, the attempts of an event belong to no trace.
-/// `signalbox trace` has what was stored.
+/// In memory only: after a restart, and after a takeover by another gateway, an event's attempts belong to no trace.
+/// `signalbox trace` shows what was stored.
 final class SpanBook: Sendable {
     private struct Attempt {
         let place: TraceContext
@@ -20,7 +20,7 @@ final class SpanBook: Sendable {
     private struct State {
         var samplePercent = 0
         var events = Remembered<TraceContext>()
-        /// By delivery.
+        /// By delivery id.
         var attempts = Remembered<Attempt>()
     }
 
@@ -30,10 +30,10 @@ final class SpanBook: Sendable {
 
     init(_ exporter: SpanExporter) { self.exporter = exporter }
 
-    /// Whether spans are wanted; read for each batch, so that a gateway without tracing pays nothing else.
+    /// Whether spans are wanted; checked per batch, so that a gateway without tracing pays nothing else.
     var isOn: Bool { hasReceiver.load(ordering: .relaxed) }
 
-    /// A start or a reload says where spans go; nil: nowhere.
+    /// Startup or a reload sets where spans go; nil for nowhere.
     func replace(with settings: TracingSettings?) {
         exporter.replace(with: settings)
         state.withLock { state in
@@ -45,7 +45,7 @@ final class SpanBook: Sendable {
 
     // MARK: Requests
 
-    /// The span of a request with this `traceparent`; nil: nobody records it.
+    /// The span of a request with this `traceparent`; nil if it is not recorded.
     func request(_ header: String?) -> RequestSpan? {
         guard isOn else { return nil }
         if let header, let caller = TraceContext(traceparent: header) {
@@ -57,7 +57,7 @@ final class SpanBook: Sendable {
         return RequestSpan(place: .root(), parent: 0)
     }
 
-    /// What becomes of an event is part of the trace of its request.
+    /// Adds an event to the trace of its request.
     func follow(_ event: UInt64, _ request: RequestSpan) {
         state.withLock { $0.events[event] = request.place }
     }
@@ -76,7 +76,7 @@ final class SpanBook: Sendable {
         }
     }
 
-    /// The same requests, with a `traceparent` where their delivery is part of a trace.
+    /// The same requests, with a `traceparent` if their delivery belongs to a trace.
     func marked(_ requests: RequestBatch) -> RequestBatch {
         let places = state.withLock { state in
             requests.requests.map { request in
@@ -88,7 +88,7 @@ final class SpanBook: Sendable {
         return requests.adding("traceparent", places.map { $0?.traceparent })
     }
 
-    /// Deliveries ended their stay in memory.
+    /// Deliveries left memory.
     func ended(_ endings: [LaneEnding]) {
         let nowNs = SystemClock.monotonicNs
         let spans = state.withLock { state in
@@ -131,10 +131,10 @@ final class SpanBook: Sendable {
 /// The span of a webhook.
 package struct RequestSpan: Sendable {
     let place: TraceContext
-    /// The caller's span; 0 for none.
+    /// The caller's span; 0 if none.
     let parent: UInt64
 
-    /// The finished span. Paths may hold secrets, and are not part of it.
+    /// The finished span. It omits the path, which may be secret.
     func span(
         of instance: String, method: String, status: Int, startUnixMs: UInt64, durationNs: UInt64
     ) -> Span {
@@ -148,7 +148,7 @@ package struct RequestSpan: Sendable {
     }
 }
 
-/// The last 20,000 to 40,000 values, by a number.
+/// The last 20,000 to 40,000 values, by number.
 private struct Remembered<Value: Sendable> {
     private static var countMax: Int { 20_000 }
     private var young: [UInt64: Value] = [:]

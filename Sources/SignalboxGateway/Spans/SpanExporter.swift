@@ -6,24 +6,24 @@ internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Posts spans to an OTLP/HTTP receiver, a batch at a time.
+/// Posts spans to an OTLP/HTTP receiver, one batch at a time.
 ///
-/// Nothing waits for it: above its bound, further spans are dropped and counted.
+/// Nothing waits for it: above its limit, spans are dropped and counted.
 final class SpanExporter: Sendable {
     private struct State {
         var settings: TracingSettings?
         var spans: [Span] = []
-        /// A request, or the wait before one.
+        /// Whether a request, or the wait before one, is in progress.
         var isBusy = false
         var isStopped = false
     }
 
-    /// Most spans that wait.
+    /// Most waiting spans.
     private static let waitingMax = 8_192
     private static let batchMax = 512
-    /// Batches that are not full leave so far apart.
+    /// The least time between batches that are not full.
     private static let paceMs: UInt64 = 1_000
-    /// Before a receiver that is away is asked again.
+    /// The wait before an unreachable receiver is tried again.
     private static let pauseMs: UInt64 = 5_000
 
     private let gateway: String
@@ -52,7 +52,7 @@ final class SpanExporter: Sendable {
         }
         count("dropped", dropped)
         guard settings != nil else { return }
-        // Shown as 0 from here on.
+        // Makes the series appear as 0 from now on.
         for result in ["sent", "dropped"] { metrics.spans[result].add(0) }
     }
 
@@ -68,7 +68,7 @@ final class SpanExporter: Sendable {
         if begins { after(Self.paceMs) }
     }
 
-    /// Posts what waits, once, and takes nothing more.
+    /// Posts waiting spans once, and accepts no more.
     func stop() async {
         state.withLock { $0.isStopped = true }
         post()
@@ -122,14 +122,14 @@ final class SpanExporter: Sendable {
             return isMore ? post() : after(Self.paceMs)
         case .success(let answer):
             words = "status \(answer.status)"
-            // As OTLP says; anything else would be refused again.
+            // Retried as OTLP says; other failures would only repeat.
             isLater = [429, 502, 503, 504].contains(answer.status)
         case .failure(let fault):
             (words, isLater) = (fault.message, true)
         }
         let dropped = state.withLock { state in
             guard isLater, !state.isStopped else { return batch.count }
-            // The newest say what is wrong now.
+            // Keeps the newest, which show the current problem.
             let room = Self.waitingMax - state.spans.count
             state.spans = batch.suffix(room) + state.spans
             return batch.count - min(room, batch.count)

@@ -2,7 +2,7 @@ internal import SignalboxDispatch
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Lines that strangers cause, as many as they like: one per key in ten seconds, with a count.
+/// Log lines that strangers can cause without limit: one per key in ten seconds, with a count.
 final class CountedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendable {
     typealias Line = RepeatedLines<Key, Detail>.Line
 
@@ -11,7 +11,7 @@ final class CountedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendable {
     private let alarms: AlarmClock
     private let write: @Sendable (Line) -> Void
 
-    /// `write` gets what is to be written, with the detail of the last one.
+    /// `write` gets each line, with the detail of the last occurrence.
     init(_ alarms: AlarmClock, _ write: @escaping @Sendable (Line) -> Void) {
         self.alarms = alarms
         self.write = write
@@ -21,14 +21,14 @@ final class CountedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendable {
         put(lines.withLock { $0.note(key, detail: detail, nowMs: Self.nowMs) }.map { [$0] } ?? [])
     }
 
-    /// Writes what was counted since.
+    /// Writes the counts that are pending.
     func flush() { put(lines.withLock { $0.flush() }, isLast: true) }
 
     private static var nowMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
 
     private func put(_ lines: [Line], isLast: Bool = false) {
         for line in lines { write(line) }
-        // What comes meanwhile is written then.
+        // Lines counted in the next interval are written at its end.
         guard !lines.isEmpty, !isLast else { return }
         alarms.after(ms: Self.intervalMs) { [weak self] in
             guard let self else { return }

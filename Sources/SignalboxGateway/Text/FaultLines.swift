@@ -1,7 +1,7 @@
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Keeps a fault that repeats from filling the log: the same words come once in 30 s, with a count.
+/// Keeps a repeated fault from filling the log: the same message is written once in 30 s, with a count.
 final class FaultLines: Sendable {
     private struct Line {
         let sinceNs: UInt64
@@ -12,7 +12,7 @@ final class FaultLines: Sendable {
     private static let linesMax = 64
     private let lines = Mutex<[String: Line]>([:])
 
-    /// How often the words were left out since they were last written; nil: they are left out now.
+    /// How often the message was suppressed since it was last written; nil if it is suppressed now.
     func write(_ words: String, nowNs: UInt64 = SystemClock.monotonicNs) -> Int? {
         lines.withLock { lines in
             if let line = lines[words], nowNs < line.sinceNs + Self.pauseNs {

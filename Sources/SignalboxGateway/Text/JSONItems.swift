@@ -1,7 +1,7 @@
 package import SignalboxCore
 
 extension JSONValue {
-    /// The values of a list that is a member; none if there is no such list.
+    /// The values of a list member; empty if there is no such list.
     package func items(_ key: String) -> [JSONValue] {
         if case .array(let items)? = self[key] { items } else { [] }
     }

@@ -3,9 +3,9 @@ internal import SignalboxCore
 
 /// Times in the past, as operators write them.
 public enum PastTime {
-    /// What was written is no time.
+    /// The text is not a time.
     public struct Fault: Error, CustomStringConvertible {
-        /// Names it, and what could be written.
+        /// Quotes the text, and lists the accepted forms.
         public let description: String
     }
 
@@ -15,14 +15,14 @@ public enum PastTime {
         "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd HH:mm", "yyyy-MM-dd",
     ]
 
-    /// `10:30` (the last one), `2026-01-02T10:30`, `2h` ago, or Unix milliseconds.
+    /// `10:30` (the most recent one), `2026-01-02T10:30`, `2h` ago, or Unix milliseconds.
     public static func unixMs(_ text: String) throws(Fault) -> UInt64 {
         try unixMs(text, now: Date())
     }
 
     package static func unixMs(_ text: String, now: Date) throws(Fault) -> UInt64 {
         if let number = UInt64(text), number > 1_000_000_000_000 { return number }
-        // "-2h" is two hours ago, too.
+        // "-2h" also means two hours ago.
         let length = text.hasPrefix("-") ? text.dropFirst() : text[...]
         if let unit = length.last.flatMap({ units[$0] }),
             let count = Double(length.dropLast()), count >= 0
@@ -49,7 +49,7 @@ public enum PastTime {
                 + "2h or -2h (ago), 30m or Unix milliseconds")
     }
 
-    /// `2026-01-02T10:30:00+01:00`, in the time zone of this machine.
+    /// `2026-01-02T10:30:00+01:00`, in this machine's time zone.
     public static func words(_ unixMs: UInt64) -> String {
         let writer = DateFormatter()
         writer.locale = Locale(identifier: "en_US_POSIX")

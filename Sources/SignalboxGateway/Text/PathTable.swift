@@ -26,7 +26,7 @@ package struct PathTable<Owner: Sendable>: Sendable {
 
     package init() {}
 
-    /// Adds a path, or returns who has it, in a pattern also under another name: `/{a}` matches what `/{b}` does.
+    /// Adds a path, or returns its owner if it exists; patterns conflict whatever their names: `/{a}` equals `/{b}`.
     package mutating func add(pattern: String, methods: [String], owner: Owner) -> Owner? {
         let segments = Self.segments(pattern)
         let entry = Entry(pattern: pattern, segments: segments, methods: methods, owner: owner)
@@ -52,7 +52,7 @@ package struct PathTable<Owner: Sendable>: Sendable {
             + patterns.map { ($0.pattern, $0.owner) }
     }
 
-    /// Paths that some requests match as well as another path, which gets them.
+    /// Paths that are shadowed for some requests by another path.
     package var shadows: [(place: Place, by: Place)] {
         var out: [(Place, Place)] = []
         for (index, entry) in patterns.enumerated() {
@@ -68,7 +68,7 @@ package struct PathTable<Owner: Sendable>: Sendable {
         a.count == b.count && zip(a, b).allSatisfy { isAny($0) || isAny($1) || $0 == $1 }
     }
 
-    /// Finds who serves a path; an exact path wins over a pattern.
+    /// Finds the owner of a path; an exact path takes precedence over a pattern.
     package func find(method: String, path: String) -> Found {
         if let entry = exact[path] { return answer(entry, method: method, params: []) }
         let segments = Self.segments(path)

@@ -3,7 +3,7 @@ internal import SignalboxDispatch
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Log lines of refused requests: strangers may send as many as they like.
+/// Log lines for refused requests, merged because strangers may send any number.
 package final class RefusalLines: Sendable {
     /// Both come from closed lists.
     private struct Key: Hashable {
@@ -30,13 +30,13 @@ package final class RefusalLines: Sendable {
         }
     }
 
-    /// An instance has refused a request of a client.
+    /// An instance refused a client's request.
     func note(_ fault: PluginFault, by instance: String, client: String) {
         lines.note(
             Key(instance: instance, reason: fault.kind),
             Detail(error: fault.message, client: client))
     }
 
-    /// Writes what was counted since.
+    /// Writes the counts that are pending.
     package func flush() { lines.flush() }
 }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 package import SignalboxCore
 
-/// Times as people and other programs read them.
+/// Times in the formats for people and for other programs.
 package enum TimeText {
     /// `2026-11-23T03:12:00.123Z`.
     package static func utc(_ unixMs: UInt64) -> String {
@@ -16,7 +16,7 @@ package enum TimeText {
         return "\(date).\(ms)Z"
     }
 
-    /// `2026-01-02 03:04:05.678`, in the time zone of who asks.
+    /// `2026-01-02 03:04:05.678`, in the caller's time zone.
     package static func local(_ unixMs: Int64) -> String {
         let seconds = Date(timeIntervalSince1970: Double(unixMs / 1_000))
         let format = DateFormatter()

@@ -49,7 +49,7 @@ final class ConnectionLog: Sendable {
     }
 }
 
-/// A time in which no connection to a provider could be made: a line when it begins, one per interval, one when it ends.
+/// A period without a connection to a provider: logs its start, once per interval, and its end.
 struct ConnectOutage {
     enum Line: Equatable {
         case began

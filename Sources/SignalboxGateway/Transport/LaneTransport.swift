@@ -3,13 +3,13 @@ package import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
 
-/// What carries a lane's requests.
+/// Carries a lane's requests.
 protocol LaneTransport: Sendable {
-    /// Whether requests may go elsewhere than to the endpoint's origin.
+    /// Whether requests may go to other origins than the endpoint's.
     var takesOrigins: Bool { get }
     func submit(_ batch: RequestBatch)
     func leave(connection: UInt64)
-    /// Gives back what was not sent yet.
+    /// Returns unsent requests.
     func withdraw()
     /// The plugin's secrets have changed; this is its new endpoint.
     func renew(_ endpoint: SendEndpoint) throws

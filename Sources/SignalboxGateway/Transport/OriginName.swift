@@ -7,12 +7,12 @@ enum OriginName {
         "alt", "example", "internal", "invalid", "local", "onion", "test",
     ]
 
-    /// Throws if nobody can have this name: no later attempt finds a server there.
+    /// Throws for names that can never exist: no later attempt would find a server.
     ///
     /// `isPublic`: the origin may not be on a private network, which has names of its own.
     static func check(_ origin: String, isPublic: Bool) throws(RESTFault) {
         let host = origin.dropFirst("https://".count).prefix { $0 != ":" && $0 != "/" }
-        // Not a name but an address, which the client looks at.
+        // An address, not a name; the client checks it.
         guard !origin.contains("["), host.contains(where: { $0.isLetter }) else { return }
         let name = host.hasSuffix(".") ? host.dropLast() : host
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)

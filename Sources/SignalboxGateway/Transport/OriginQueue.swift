@@ -1,45 +1,44 @@
-/// Requests that wait for a place, so that an origin that is slow leaves places to the others: a value without
-/// threads or time.
+/// Requests waiting for a place, such that slow origins leave places to the others: a value without threads or time.
 ///
-/// An origin is slow until it has answered in time, for origins come from tokens, and anybody may name new ones. The
-/// empty origin is the endpoint's own and has no bound of its own.
+/// An origin counts as slow until it has answered in time, since origins come from tokens and anybody may name new
+/// ones. The empty origin is the endpoint's own and has no limit of its own.
 struct OriginQueue<Item> {
     private struct Origin {
         var running = 0
-        /// Of these, how many began while it was slow.
+        /// How many of these began while it was slow.
         var slowRunning = 0
-        /// The last request to it was answered in time.
+        /// Whether its last request was answered in time.
         var isQuick = false
         var parked: [Item] = []
         var parkedHead = 0
-        /// It is in `eligible` or `held`.
+        /// Whether it is in `eligible` or `held`.
         var isEligible = false
 
         var hasParked: Bool { parkedHead < parked.count }
     }
 
-    /// Quick origins that are remembered while nothing is under way to them.
+    /// Most quick origins remembered while none of their requests is in progress.
     static var quickMax: Int { 1_000 }
-    /// Requests that wait for one slow origin: more would keep those for others out of memory.
+    /// Most requests waiting for one slow origin: more would crowd out those for others.
     static var parkedMax: Int { 128 }
 
-    /// How many requests are under way.
+    /// How many requests are in progress.
     private(set) var running = 0
     private var waiting: [(item: Item, origin: String)] = []
     private var head = 0
     private var origins: [String: Origin] = [:]
-    /// Origins with parked requests that may have room again.
+    /// Origins with parked requests that may have a free place again.
     private var eligible: [String] = []
-    /// Slow origins with parked requests and none under way: others have all places of slow ones.
+    /// Slow origins with parked requests and none in progress, because other slow origins use all places.
     private var held: [String] = []
-    /// How many of those under way began at an origin while it was slow.
+    /// How many requests in progress began while their origin was slow.
     private var slowRunning = 0
     private var excess: [Item] = []
 
     /// Adds a request at the end.
     mutating func add(_ item: Item, to origin: String) { waiting.append((item, origin)) }
 
-    /// Takes the next request that may begin with so many places in all; nil: none may.
+    /// Takes the next request that may begin with `room` places in all; nil if none may.
     mutating func next(room: Int) -> Item? {
         guard running < room else { return nil }
         while let name = eligible.popLast() {
@@ -82,13 +81,13 @@ struct OriginQueue<Item> {
         return nil
     }
 
-    /// Takes out what is too much for a slow origin: it comes again when its origin may be well.
+    /// Takes out the excess of a slow origin, to be retried once it may have recovered.
     mutating func takeExcess() -> [Item] {
         defer { excess = [] }
         return excess
     }
 
-    /// A request has ended; `isSlow`: without an answer, or with a late one.
+    /// A request ended; `isSlow`: without an answer, or with a late one.
     mutating func ended(at name: String, isSlow: Bool) {
         running -= 1
         guard !name.isEmpty, var origin = origins[name] else { return }
@@ -108,14 +107,14 @@ struct OriginQueue<Item> {
             origin.isEligible = true
             eligible.append(name)
         }
-        // Looked at before this one.
+        // Served before this origin.
         if isPlaceOfSlow, !held.isEmpty { eligible.append(held.removeFirst()) }
         origins[name] = origin
         guard origin.running == 0, !origin.hasParked else { return }
         if isSlow || origins.count > Self.quickMax { origins[name] = nil }
     }
 
-    /// Takes out all that has not begun.
+    /// Takes out all requests that have not begun.
     mutating func takeAll() -> [Item] {
         var out = origins.values.flatMap { $0.parked[$0.parkedHead...] }
         out += waiting[head...].map(\.item) + excess
@@ -142,7 +141,7 @@ struct OriginQueue<Item> {
         origins[name] = origin
     }
 
-    /// Has a slow origin wait for a place of others, if no request of its own ends first.
+    /// Makes a slow origin wait for a place of another, unless one of its own requests ends first.
     private mutating func hold(_ origin: inout Origin, _ name: String) {
         if origin.running == 0, !origin.isEligible {
             origin.isEligible = true
@@ -151,8 +150,7 @@ struct OriginQueue<Item> {
         origins[name] = origin
     }
 
-    /// One that answers leaves a quarter of the places to the others; one that does not has few, and all of these
-    /// together have a quarter.
+    /// A quick origin may use all but a quarter of the places; slow ones get few each, and a quarter together.
     private func hasPlace(_ origin: Origin, _ room: Int) -> Bool {
         guard !origin.isQuick else { return origin.running < max(1, room - room / 4) }
         return origin.running < max(1, room / 16) && slowRunning < max(1, room / 4)

@@ -1,10 +1,10 @@
 internal import SignalboxHTTP
 internal import Synchronization
 
-/// The REST clients of senders and of reports, made for the first that needs them: they share none with calls of plugins, so
-/// that a slow receiver holds up no token.
+/// The REST clients of senders and reports, made when first needed. Plugin calls use others, so that a slow receiver
+/// does not delay a token request.
 final class RESTSends: Sendable {
-    /// Of one sender. Each lane has fewer under way; the rest waits in the lane.
+    /// Per sender. Each lane has fewer in progress; the rest waits in the lane.
     private static let callsMax = 8_192
 
     private let made = Mutex<RESTTransport.Clients?>(nil)

@@ -6,20 +6,20 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Sends over REST clients: to systems that need not speak HTTP/2, and to origins that requests name.
+/// Sends through REST clients: to systems without HTTP/2, and to origins that requests name.
 final class RESTTransport: LaneTransport {
-    /// The clients that carry it.
+    /// The clients it uses.
     struct Clients: Sendable {
-        /// To the endpoint's own origin, and to origins that may be private.
+        /// For the endpoint's own origin, and for origins that may be private.
         let own: RESTClient
-        /// To origins that come from data.
+        /// For origins that come from data.
         let public_: RESTClient
     }
 
     private struct Waiting {
         let batch: RequestBatch
         let index: Int
-        /// Empty: the endpoint's own.
+        /// Empty for the endpoint's own.
         let origin: String
     }
 
@@ -27,20 +27,20 @@ final class RESTTransport: LaneTransport {
         var endpoint: SendEndpoint
         var queue = OriginQueue<Waiting>()
         var isStopping = false
-        /// Why the last request to the endpoint's origin found nobody there; empty: it found somebody.
+        /// Why the last request could not reach the endpoint's origin; empty if it could.
         var failure = ""
     }
 
-    /// An origin that takes longer for an answer is slow.
+    /// An origin that takes longer to answer is slow.
     private static let slowNs: UInt64 = 2_000_000_000
-    /// Most requests at a time, unless the endpoint says otherwise.
+    /// Most requests in progress, unless the endpoint says otherwise.
     private static let runningMax = 32
 
     private let clients: Clients
-    /// The sender, whose calls have places of their own.
+    /// The sender, which has its own limit of calls.
     private let owner: String
     private let proxies: ProxyRules
-    /// From a request to its answer.
+    /// Latency from request to answer.
     private let answers: Histogram
     private let maySend: @Sendable () -> Bool
     private let onResults: @Sendable ([PushResult]) -> Void
@@ -73,7 +73,7 @@ final class RESTTransport: LaneTransport {
         work()
     }
 
-    /// Begins what there is room for. Called after each end, so nothing waits without one that runs.
+    /// Begins as many requests as there is room for. Called after each end, so no request waits without one running.
     private func work() {
         while true {
             let isHeld = maySend()
@@ -115,7 +115,7 @@ final class RESTTransport: LaneTransport {
                 work()
             }
         } catch {
-            // Whoever began it goes on with the next.
+            // Does not call `work`: the loop that called this begins the next one.
             ended(waiting, .failure(error), isElsewhere, isLate: false)
         }
     }
@@ -161,7 +161,7 @@ final class RESTTransport: LaneTransport {
         }
     }
 
-    /// What runs ends by its own time-out.
+    /// Running requests end by their own time-outs.
     func shutdown(deadlineMs: Int) async {
         state.withLock { $0.isStopping = true }
         giveBack(.stopping)
@@ -180,7 +180,7 @@ final class RESTTransport: LaneTransport {
         call.owner = owner
         call.proxies = proxies
         call.caFile = endpoint.caFile
-        // Sent again for a body that nobody reads, the push would arrive twice.
+        // An overlong body, which nobody reads, must not fail the call: a retry would push twice.
         call.cutsBody = true
         if endpoint.requestTimeoutMs > 0 { call.timeoutMs = UInt32(endpoint.requestTimeoutMs) }
         return call

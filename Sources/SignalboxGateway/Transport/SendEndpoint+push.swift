@@ -2,7 +2,7 @@ package import SignalboxHTTP
 internal import SignalboxPluginHost
 
 extension SendEndpoint {
-    /// The endpoint for the push engine, with the engine's defaults where the plugin says nothing.
+    /// The endpoint for the push engine, with its defaults where the plugin gives none.
     package func pushEndpoint(
         _ proxies: ProxyRules = .direct
     ) throws(EndpointError) -> PushEndpoint {
