@@ -4,22 +4,22 @@ internal import SignalboxGateway
 internal import SignalboxHTTP
 internal import SignalboxJSON
 
-/// Why a question to a running gateway failed.
+/// Why a request to a running gateway failed.
 struct AdminFault: Error, Sendable, CustomStringConvertible {
     /// Names the thing and the reason.
     let description: String
-    /// What the gateway answered; nil: nothing.
+    /// The status of the gateway's answer; nil without an answer.
     var status: UInt32?
-    /// The faults that the gateway has found.
+    /// The faults that the gateway reported.
     var faults: [String] = []
     /// Nobody listens there.
     var isUnreachable = false
 }
 
-/// Asks the admin listener of a running gateway, for the commands of an operator. Directly, whatever proxies there are: it
-/// says the admin token.
+/// Asks the admin listener of a running gateway, for operators' commands. Never through a proxy, since it sends the
+/// admin token.
 final class AdminClient: Sendable {
-    /// Longest answer: the metrics of thousands of apps are some megabytes.
+    /// Largest answer: the metrics of thousands of apps are some megabytes.
     private static let answerBytesMax = 64 << 20
 
     private let client: RESTClient
@@ -43,7 +43,7 @@ final class AdminClient: Sendable {
         tokenAdvice = Self.advice(config, options)
     }
 
-    /// Why a gateway refuses what the configuration says, as words.
+    /// Why a gateway would refuse the configured token.
     private static func advice(_ config: GatewayConfig, _ options: GatewayOptions) -> String {
         guard let given = config.given?["gateway"]?["admin_token"] else {
             return "\(config.file) has no gateway.admin_token"
@@ -51,16 +51,16 @@ final class AdminClient: Sendable {
         guard config.gateway.adminToken?.isEmpty != false else {
             return "it has another gateway.admin_token than \(config.file)"
         }
-        // Names the variable or the file that is missing.
+        // Names the missing variable or file.
         let faults = GatewayConfig.load(config.file, environment: options.environment).diagnostics
         let fault = faults.first { $0.position == given.position && $0.code != "bad-value" }
         return "gateway.admin_token is empty: \(fault?.message ?? "its value is")"
     }
 
-    /// Ends the client.
+    /// Closes the client.
     func close() async { await client.close() }
 
-    /// Asks once, and ends the client.
+    /// Asks once, and closes the client.
     static func ask(
         _ options: GatewayOptions, _ method: String, _ path: String, _ body: String = "",
         timeoutMs: UInt32 = 10_000
@@ -77,7 +77,7 @@ final class AdminClient: Sendable {
         return try answer.get()
     }
 
-    /// Asks once, and ends the client; nil: there is no admin listener, or no gateway answers there.
+    /// Asks once, and closes the client; nil without an admin listener or a gateway that answers there.
     static func askIfRunning(
         _ config: GatewayConfig, _ options: GatewayOptions, _ path: String
     ) async throws -> JSONValue? {
@@ -95,7 +95,7 @@ final class AdminClient: Sendable {
         return try answer.get()
     }
 
-    /// The text of a page that is shown also while the gateway is not ready.
+    /// The text of a page that is also served while the gateway is not ready.
     func text(_ path: String) async throws -> String {
         let answer = try await send(RESTCall(method: "GET", url: origin + path))
         guard answer.status == 200 || answer.status == 503 else { throw fault(answer) }

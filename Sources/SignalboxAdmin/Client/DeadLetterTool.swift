@@ -3,7 +3,7 @@ internal import SignalboxCore
 package import SignalboxGateway
 internal import SignalboxStore
 
-/// Dead letters for operators: through the admin listener of a running gateway, or else from the database.
+/// Dead letters for operators: through the admin listener of a running gateway, or else directly from the database.
 package final class DeadLetterTool: Sendable {
     private enum Way {
         case store(SQLiteStore)
@@ -12,16 +12,16 @@ package final class DeadLetterTool: Sendable {
 
     private static let partMax = 1_000
     private let way: Way
-    /// Of the configuration; nil: there is none, or the gateway looks names up.
+    /// Names in the configuration; nil without one, or if the gateway checks names.
     private let names: KnownNames?
-    /// Who uses it, for the audit.
+    /// The user who runs the command, for the audit.
     private let by: String
 
-    /// Opens the dead letters of the gateway with that configuration; with a data folder in the options, those in
-    /// there, and with an admin listener, those of the gateway that it belongs to. Creates nothing.
+    /// Opens the dead letters of the gateway with that configuration; with a data folder in the options, those in the
+    /// folder, and with an admin listener, those of its gateway. Creates nothing.
     package static func open(_ options: GatewayOptions) async throws -> DeadLetterTool {
         let config = options.dataFolder == nil ? try options.readableConfig() : nil
-        // A database that gateways share is asked through one of them.
+        // A shared database is accessed through one of its gateways.
         if let config, options.admin != nil || config.gateway.store != nil {
             return DeadLetterTool(.admin(try AdminClient(config, options)), options)
         }
@@ -38,7 +38,7 @@ package final class DeadLetterTool: Sendable {
         (self.way, self.names, by) = (way, names, options.operatorName)
     }
 
-    /// Throws if a sender or route is named that nobody has; a gateway that is asked says so itself.
+    /// Throws if a named sender or route does not exist; a running gateway checks this itself.
     private func check(_ selection: DeadSelection) async throws {
         guard case .store(let store) = way else { return }
         if let fault = try await names?.fault(of: selection, in: store) {
@@ -46,7 +46,7 @@ package final class DeadLetterTool: Sendable {
         }
     }
 
-    /// Ends the tool.
+    /// Closes the tool.
     package func close() async {
         switch way {
         case .store(let store): await store.close()
@@ -92,7 +92,7 @@ package final class DeadLetterTool: Sendable {
             .sorted { ($1.count, $0.sender, $0.reason) < ($0.count, $1.sender, $1.reason) }
     }
 
-    /// Reads dead letters in parts, oldest id first.
+    /// Reads dead letters in batches, oldest id first.
     private func read(
         _ selection: DeadSelection, limit: Int, _ body: ([JSONValue]) -> Void
     ) async throws {
@@ -120,7 +120,7 @@ package final class DeadLetterTool: Sendable {
         }
     }
 
-    /// How many there are.
+    /// The number of dead letters.
     package func count(_ selection: DeadSelection) async throws -> Int {
         try await check(selection)
         switch way {
@@ -131,7 +131,7 @@ package final class DeadLetterTool: Sendable {
         }
     }
 
-    /// One of them as JSON text, or nil.
+    /// One dead letter as JSON text, or nil.
     package func show(_ id: UInt64) async throws -> String? {
         var selection = DeadSelection()
         selection.ids = [id]

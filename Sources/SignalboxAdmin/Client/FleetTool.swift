@@ -6,7 +6,7 @@ internal import SignalboxPostgres
 internal import SignalboxStore
 internal import SignalboxThreads
 
-/// What `signalbox fleet` shows: asked through the admin listener of a running gateway, or else of its store.
+/// What `signalbox fleet` shows, from the admin listener of a running gateway or else from its store.
 package struct FleetTool: Sendable {
     /// For scripts.
     package let json: String
@@ -16,7 +16,7 @@ package struct FleetTool: Sendable {
     /// Reads the fleet of the gateway with that configuration.
     package static func read(_ options: GatewayOptions) async throws -> FleetTool {
         let config = try options.readableConfig()
-        // Another gateway may run, or none.
+        // Without a gateway at this listener, another one may still run.
         if let json = try await AdminClient.askIfRunning(config, options, "/fleet") {
             return FleetTool(json)
         }

@@ -2,7 +2,7 @@ internal import SignalboxConfig
 internal import SignalboxCore
 package import SignalboxGateway
 
-/// `signalbox log-level`: asks a running gateway.
+/// `signalbox log-level`, which asks a running gateway.
 package struct LevelTool: Sendable {
     /// `trace, debug, info, notice, warning or error`.
     package static let levels =
@@ -14,7 +14,7 @@ package struct LevelTool: Sendable {
     /// The level.
     package let text: String
 
-    /// Sets the level of the log, or only says which it is.
+    /// Sets the log level, or only reports it.
     package static func run(_ level: String?, _ options: GatewayOptions) async throws -> LevelTool {
         let answer =
             if let level {

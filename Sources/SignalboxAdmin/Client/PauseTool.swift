@@ -2,11 +2,11 @@ internal import SignalboxConfig
 internal import SignalboxCore
 package import SignalboxGateway
 
-/// `signalbox pause` and `signalbox resume`: asks a running gateway.
+/// `signalbox pause` and `signalbox resume`, which ask a running gateway.
 package struct PauseTool: Sendable {
     /// A sender or a route.
     package enum Target: Sendable {
-        /// The instance of a plugin that sends.
+        /// A plugin instance that sends.
         case sender(String)
         /// A route.
         case route(String)
@@ -31,7 +31,7 @@ package struct PauseTool: Sendable {
     /// For people.
     package let text: String
 
-    /// Pauses a sender or a route; the name of the system's user and the reason are shown to others.
+    /// Pauses a sender or a route; others see the name of the system user and the reason.
     package static func pause(
         _ target: Target, reason: String, _ options: GatewayOptions
     ) async throws -> PauseTool {
@@ -72,6 +72,6 @@ package struct PauseTool: Sendable {
 }
 
 extension JSONValue {
-    /// What its member `paused` says.
+    /// The pauses in its member `paused`.
     var pauses: [PauseEntry] { items("paused").compactMap { PauseEntry($0) } }
 }

@@ -2,9 +2,9 @@ internal import SignalboxConfig
 internal import SignalboxCore
 package import SignalboxGateway
 
-/// `signalbox forget` and `signalbox export`: asks a running gateway.
+/// `signalbox forget` and `signalbox export`, which ask a running gateway.
 package struct PeopleTool: Sendable {
-    /// A search through millions of waiting deliveries takes a while.
+    /// Searching millions of waiting deliveries takes a while.
     private static let timeoutMs: UInt32 = 300_000
 
     /// For scripts.
@@ -12,7 +12,7 @@ package struct PeopleTool: Sendable {
     /// For people.
     package let text: String
 
-    /// Removes what is stored about a user; without an app, in all apps.
+    /// Removes what is stored about a user; in all apps if `app` is nil.
     package static func forget(
         _ user: String, app: String?, _ options: GatewayOptions
     ) async throws -> PeopleTool {
@@ -35,7 +35,7 @@ package struct PeopleTool: Sendable {
         return PeopleTool(json: answer.text, text: lines.joined(separator: "\n"))
     }
 
-    /// All that is stored about a user, as JSON.
+    /// Everything stored about a user, as JSON.
     package static func export(
         _ user: String, app: String?, _ options: GatewayOptions
     ) async throws -> String {

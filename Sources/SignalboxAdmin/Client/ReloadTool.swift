@@ -2,7 +2,7 @@ internal import SignalboxCore
 package import SignalboxGateway
 internal import SignalboxHTTP
 
-/// `signalbox reload`: asks a running gateway to apply its configuration, and waits until it has.
+/// `signalbox reload`: makes a running gateway apply its configuration, and waits for the result.
 package struct ReloadTool: Sendable {
     /// Why a reload did not happen.
     package struct Rejection: Error, Sendable, CustomStringConvertible {
@@ -17,12 +17,12 @@ package struct ReloadTool: Sendable {
     /// For people.
     package let text: String
 
-    /// Asks the gateway with that configuration; `isCheck`: only what a reload would change.
+    /// Asks the gateway with that configuration; `isCheck`: only reports what a reload would change.
     ///
     /// Throws a `Rejection` if the configuration has faults.
     package static func run(_ options: GatewayOptions, isCheck: Bool) async throws -> ReloadTool {
         do {
-            // It ends when the replaced instances have, after the drain time at the latest.
+            // It ends with the replaced instances, after the drain time at the latest.
             let report = try await AdminClient.ask(
                 options, "POST", isCheck ? "/reload?check" : "/reload", "{}", timeoutMs: 900_000)
             return ReloadTool(json: report.text, text: ReloadText(report).text)

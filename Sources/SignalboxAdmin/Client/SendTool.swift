@@ -10,14 +10,14 @@ package enum SendTool {
         package let lines: [String]
         /// JSON in one line.
         package let json: String
-        /// Whether every device's provider took it.
+        /// Whether all providers accepted it.
         package let isDelivered: Bool
     }
 
-    /// The provider may be slow; each device has its own time.
+    /// Providers may be slow, and each device has its own time-out.
     private static let timeoutMs: UInt32 = 600_000
 
-    /// By the running gateway.
+    /// Sends it through the running gateway.
     package static func send(_ push: OnePush, _ options: GatewayOptions) async throws -> Shown {
         let json = try await AdminClient.ask(
             options, "POST", "/send", push.json.text, timeoutMs: timeoutMs)
@@ -29,7 +29,7 @@ package enum SendTool {
             lines: lines, json: json.text, isDelivered: json["delivered"] == .bool(true))
     }
 
-    /// Shows the request, and sends nothing; needs no gateway and no secrets.
+    /// Shows the request without sending it; needs no gateway and no secrets.
     package static func show(_ push: OnePush, _ options: GatewayOptions) async throws -> Shown {
         let shown = try await Trial(options).render(push)
         return Shown(

@@ -6,7 +6,7 @@ internal import SignalboxThreads
 
 /// A running gateway's rates, latency and waiting deliveries, sampled from its admin listener.
 package final class TopTool: Sendable {
-    /// One look at the gateway.
+    /// One sample of the gateway.
     package struct Sample: Sendable {
         let takenNs: UInt64
         package let metrics: MetricsSample
@@ -20,7 +20,7 @@ package final class TopTool: Sendable {
         client = try AdminClient(try options.readableConfig(), options)
     }
 
-    /// Looks at it.
+    /// Takes a sample.
     package func sample() async throws -> Sample {
         let metrics = try await client.text("/metrics")
         let readiness = try await client.text("/readyz")
@@ -29,11 +29,11 @@ package final class TopTool: Sendable {
             readiness: (try? JSONValue.parse(readiness)) ?? .null)
     }
 
-    /// Ends the tool.
+    /// Closes the tool.
     package func close() async { await client.close() }
 }
 
-/// What `top` shows: rates between two samples, and the state in the second.
+/// What `top` shows: rates between two samples, and the state at the second.
 package struct TopTable: Sendable {
     private let now: TopTool.Sample
     private let earlier: TopTool.Sample
@@ -91,7 +91,7 @@ package struct TopTable: Sendable {
         return out + readiness.pauses.filter { $0.kind == .route }.map(\.text)
     }
 
-    /// `connection refused, since 2026-01-02 10:40:12.000`; who has paused it; empty: all is well.
+    /// `connection refused, since 2026-01-02 10:40:12.000`, or who paused it; empty if all is well.
     private static func why(_ sender: JSONValue) -> String {
         let isPaused = sender["paused_since_unix_ms"] != nil
         let said = (isPaused ? sender["reason"] : sender["detail"])?.string
@@ -104,7 +104,7 @@ package struct TopTable: Sendable {
     private func rate(_ name: String, _ labels: [String: String]) -> String {
         let name = "signalbox_\(name)"
         let change = now.metrics.sum(name, labels) - earlier.metrics.sum(name, labels)
-        // Less than before: the gateway was started again.
+        // A counter that went back means the gateway was restarted.
         let rate = max(0, change) / seconds
         return rate < 100 ? "\((rate * 10).rounded() / 10)" : "\(Int(nearest: rate))"
     }

@@ -3,13 +3,13 @@ package import SignalboxCore
 package import SignalboxGateway
 internal import SignalboxStore
 
-/// What `signalbox trace` shows: asked through the admin listener of a running gateway, or else of its store.
+/// What `signalbox trace` shows, from the admin listener of a running gateway or else from its store.
 package struct TraceTool: Sendable {
     /// For scripts.
     package let json: String
     /// For people.
     package let text: String
-    /// Whether an event was found.
+    /// Whether no event was found.
     package let isEmpty: Bool
 
     /// Finds events of the gateway with that configuration.
@@ -18,7 +18,7 @@ package struct TraceTool: Sendable {
     ) async throws -> TraceTool {
         let config = try options.readableConfig()
         let path = "/trace?\(query.text)"
-        // The database that gateways share is asked through one of them.
+        // A shared database is accessed through one of its gateways.
         if config.gateway.store != nil {
             return TraceTool(try await AdminClient.ask(options, "GET", path), query)
         }

@@ -5,7 +5,7 @@ package import SignalboxOffline
 
 /// Runs trials for a command.
 package enum TrialTool {
-    /// Here, with the configuration; missing secrets are replaced.
+    /// Runs locally with the configuration; missing secrets are replaced.
     package static func run(
         _ input: TrialInput, _ bytes: [UInt8], _ options: GatewayOptions
     ) async throws -> TrialReport.Shown {
@@ -16,7 +16,7 @@ package enum TrialTool {
         ).shown
     }
 
-    /// In the running gateway, with the devices of its registry.
+    /// Runs in the running gateway, with the devices of its registry.
     package static func ask(
         _ input: TrialInput, _ bytes: [UInt8], _ options: GatewayOptions
     ) async throws -> TrialReport.Shown {

@@ -2,9 +2,9 @@ internal import SignalboxConfig
 internal import SignalboxCore
 package import SignalboxGateway
 
-/// `signalbox waiting`: what waits to be sent, and orders to end it instead.
+/// `signalbox waiting`: what waits to be sent, and orders to cancel it.
 package struct WaitingTool: Sendable {
-    /// What is cancelled: everything that has all that is named.
+    /// What to cancel: deliveries that match every given field.
     package struct Selection: Sendable {
         /// The sender.
         package var sender: String?
@@ -16,15 +16,15 @@ package struct WaitingTool: Sendable {
         package var event: UInt64?
         /// At least this old, in milliseconds.
         package var olderThanMs: UInt64?
-        /// The sender or route is one that a reload took away.
+        /// Whether the sender or route is one that a reload removed.
         package var isGone = false
-        /// Whatever waits.
+        /// Whether everything that waits is meant.
         package var isAll = false
 
-        /// Nothing yet.
+        /// Selects nothing yet.
         package init() {}
 
-        /// Something is named.
+        /// Whether anything was selected.
         package var isMeant: Bool {
             sender != nil || route != nil || user != nil || event != nil || olderThanMs != nil
                 || isAll
@@ -36,7 +36,7 @@ package struct WaitingTool: Sendable {
     /// For people.
     package let text: String
 
-    /// What waits, by sender and app, and the orders to cancel.
+    /// What waits, by sender and app, and the cancel orders.
     package static func list(_ options: GatewayOptions) async throws -> WaitingTool {
         let fleet = try await AdminClient.ask(options, "GET", "/fleet")
         let orders = try await AdminClient.ask(options, "GET", "/waiting/cancelled")

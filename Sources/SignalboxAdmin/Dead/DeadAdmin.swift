@@ -56,7 +56,7 @@ struct DeadAdmin: Sendable {
             ]))
     }
 
-    /// The answer to a name that nobody has. Later parts of long work may find none that is left.
+    /// The answer if a name does not exist. Not checked for later batches, which may find no letters left.
     private func refusal(_ selection: DeadSelection) async throws -> HTTPServerAnswer? {
         guard selection.fromID == 0 else { return nil }
         let names = KnownNames(context.live.now)

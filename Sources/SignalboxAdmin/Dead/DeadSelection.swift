@@ -19,7 +19,7 @@ package struct DeadSelection: Sendable {
     package var beforeUnixMs: UInt64?
     /// Only those that died at this time or later, in Unix milliseconds.
     package var sinceUnixMs: UInt64?
-    /// All of them, which must be stated.
+    /// All of them, which must be explicit.
     package var isAll = false
     var fromID: UInt64 = 0
 
@@ -55,7 +55,7 @@ package struct DeadSelection: Sendable {
         fromID = UInt64(clamping: json["from"]?.integer ?? 0)
     }
 
-    /// Whether anything was stated: a mistake must not empty the table.
+    /// Whether anything was selected: a mistake must not empty the table.
     package var isMeant: Bool {
         isAll || !ids.isEmpty || sender != nil || route != nil || reason != nil
             || user != nil || app != nil || beforeUnixMs != nil || sinceUnixMs != nil

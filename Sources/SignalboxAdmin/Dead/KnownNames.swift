@@ -3,11 +3,11 @@ internal import SignalboxCore
 internal import SignalboxGateway
 internal import SignalboxHTTP
 
-/// The names of senders and routes that operators may say. A misspelt one would do nothing, and look as if it had.
+/// The senders and routes that operators may name. A misspelt name would silently do nothing.
 struct KnownNames: Sendable {
     private let names: [PauseEntry.Kind: Set<String>]
 
-    /// Those of a gateway that runs.
+    /// The names in a running gateway.
     init(_ generation: Generation) {
         names = [
             .sender: Set(generation.instances.senders.keys),
@@ -15,7 +15,7 @@ struct KnownNames: Sendable {
         ]
     }
 
-    /// Those of a configuration.
+    /// The names in a configuration.
     init(_ config: GatewayConfig) {
         names = [
             .sender: Set(config.routes.flatMap(\.route.senders.values)),
@@ -23,19 +23,19 @@ struct KnownNames: Sendable {
         ]
     }
 
-    /// Why a name cannot be meant: `there is no sender "apn" (did you mean "apns"?)`; nil: it can.
+    /// Why a name is invalid: `there is no sender "apn" (did you mean "apns"?)`; nil if it is valid.
     func fault(_ kind: PauseEntry.Kind, _ name: String?) -> String? {
         guard let name, let known = names[kind], !known.contains(name) else { return nil }
         return "there is no \(kind.rawValue) \"\(name)\""
             + Suggestion.hint(for: name, among: known.sorted())
     }
 
-    /// The same for a sender and a route, either of which may be left out.
+    /// The same for a sender and a route, both optional.
     func fault(sender: String?, route: String?) -> String? {
         fault(.sender, sender) ?? fault(.route, route)
     }
 
-    /// The same for dead letters, which may be of something that the configuration no longer has.
+    /// The same for dead letters, whose sender or route may since have been removed.
     func fault(
         of selection: DeadSelection, in store: any DeadLetterStore
     ) async throws -> String? {
@@ -51,7 +51,7 @@ struct KnownNames: Sendable {
 }
 
 extension GatewayOptions {
-    /// Who uses a command, as the system names them.
+    /// The system user who runs a command.
     var operatorName: String {
         environment.variables["SUDO_USER"] ?? environment.variables["USER"] ?? ""
     }

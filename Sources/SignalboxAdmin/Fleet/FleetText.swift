@@ -40,7 +40,7 @@ struct FleetText {
         text = ([gateways, "", lanes] + pauses.map(\.text)).joined(separator: "\n")
     }
 
-    /// Columns as wide as their widest cell.
+    /// A table whose columns are as wide as their widest cell.
     private static func table(_ lines: [[String]]) -> String {
         let widths = lines[0].indices.map { column in
             lines.map { $0[column].count }.max() ?? 0

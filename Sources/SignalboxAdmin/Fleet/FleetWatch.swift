@@ -4,16 +4,16 @@ internal import SignalboxGateway
 internal import SignalboxThreads
 internal import Synchronization
 
-/// The fleet as the store knew it a few seconds ago: however many ask, the store is asked once.
+/// The fleet as stored a few seconds ago, cached so that concurrent requests cost one query.
 final class FleetWatch: Sendable {
     private struct State {
         var known: Fleet?
-        /// Until then it is not asked again.
+        /// Until when the cached result is used.
         var untilMs: UInt64 = 0
         var reading: Task<Fleet, any Error>?
     }
 
-    /// The store, which counts all that waits, is asked at most so often, and for a tenth of the time.
+    /// The least time between queries, which count all that waits; they also take at most a tenth of the time.
     private static let ageMs: UInt64 = 1_000
     /// How long a scrape waits for the store.
     private static let patienceMs: UInt64 = 1_000
@@ -29,7 +29,7 @@ final class FleetWatch: Sendable {
         startedUnixMs = context.clock()
     }
 
-    /// The fleet now, or a few seconds ago.
+    /// The fleet, at most a few seconds old.
     func fleet() async throws -> Fleet {
         let nowMs = SystemClock.monotonicNs / 1_000_000
         let reading = state.withLock { state -> Task<Fleet, any Error>? in
@@ -61,12 +61,12 @@ final class FleetWatch: Sendable {
         }
     }
 
-    /// Brings the metrics of the fleet up to date; a slow store delays no scrape for long.
+    /// Updates the fleet metrics; a slow store cannot delay a scrape for long.
     func updateMetrics() async {
         await withCheckedContinuation { continuation in
             let waiter = Waiter(continuation)
             Task {
-                // A store that is away is reported by other metrics.
+                // An unreachable store is reported by other metrics.
                 _ = try? await self.fleet()
                 waiter.resume()
             }
@@ -74,7 +74,7 @@ final class FleetWatch: Sendable {
         }
     }
 
-    /// Adds what only this process knows if it is alone on its store.
+    /// Adds what only this process knows, if it alone uses its store.
     private func complete(_ fleet: Fleet) -> Fleet {
         guard fleet.members.isEmpty else { return fleet }
         var out = fleet
@@ -97,7 +97,7 @@ final class FleetWatch: Sendable {
     }
 }
 
-/// Somebody who waits for the first of two events.
+/// A task waiting for the first of two events.
 private final class Waiter: Sendable {
     private let continuation: Mutex<CheckedContinuation<Void, Never>?>
 

@@ -7,7 +7,7 @@ internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxThreads
 
-/// Sets the gauges when somebody asks for the metrics.
+/// Sets the gauges at each scrape.
 struct MetricScrape {
     let context: DispatchContext
     let lanes: LaneTable
@@ -105,7 +105,7 @@ struct MetricScrape {
         if let open = figures.openDescriptors { metrics.openDescriptors.set(Double(open)) }
     }
 
-    /// What all gateways of the store have to do.
+    /// Sets the fleet's gauges: the work of all gateways of the store.
     static func set(_ fleet: Fleet, in metrics: GatewayMetrics) {
         let states = fleet.members.map { fleet.state(of: $0) }
         metrics.fleetGateways.setAll(
@@ -122,13 +122,13 @@ struct MetricScrape {
     }
 }
 
-/// What a lane does, for the metrics.
+/// The state of a lane, for the metrics.
 enum LaneStanding: String, CaseIterable {
     case sending, down, misconfigured, throttled, paused
     case cannotStart = "cannot_start"
     case notConfigured = "not_configured"
 
-    /// Nobody wants it to be so.
+    /// Whether it is held against the operator's intention.
     var isHeld: Bool { self != .sending && self != .paused }
 
     init(hold: LaneHold?) {

@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// Metrics in Prometheus' text format, read back: what `top` and scripts see of a gateway.
+/// Parsed metrics in Prometheus' text format, for `top` and scripts.
 package struct MetricsSample: Sendable {
     struct Series: Sendable {
         var labels: [String: String]
@@ -9,7 +9,7 @@ package struct MetricsSample: Sendable {
 
     private var series: [String: [Series]] = [:]
 
-    /// Reads the text; lines that cannot be read are left out.
+    /// Parses the text; malformed lines are ignored.
     init(_ text: String) {
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
             guard let (name, labels, value) = Self.read(line) else { continue }
@@ -27,7 +27,7 @@ package struct MetricsSample: Sendable {
         series(name, labels).reduce(0) { $0 + $1.value }
     }
 
-    /// The series with a label, apart for each of its values.
+    /// The metrics split by the values of a label.
     func split(by label: String) -> [String: MetricsSample] {
         var parts: [String: MetricsSample] = [:]
         for (name, all) in series {
@@ -39,8 +39,8 @@ package struct MetricsSample: Sendable {
         return parts
     }
 
-    /// The value that a share of a histogram's observations since `earlier` does not exceed, in its unit; nil: there
-    /// are none. The buckets' bounds are all that is known.
+    /// The quantile `share` of a histogram's observations since `earlier`, in its unit; nil without observations. Only
+    /// as precise as the buckets.
     func quantile(
         _ share: Double, of name: String, _ labels: [String: String], since earlier: MetricsSample?
     ) -> Double? {

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// `GET /config` on the admin listener: gateway.yaml as it is on disk, without secrets, with its faults and warnings.
 ///
-/// One check runs at a time, for all who ask meanwhile. Like a reload, it reads the file and its plugins; nothing is
-/// started or changed.
+/// One check runs at a time, for all concurrent requests. Like a reload it reads the file and its plugins, but it
+/// starts and changes nothing.
 package final class ConfigAdmin: Sendable {
     private let options: GatewayOptions
     private let running = Mutex<Task<HTTPServerAnswer, Never>?>(nil)
@@ -33,7 +33,7 @@ package final class ConfigAdmin: Sendable {
 
     private func check() async -> HTTPServerAnswer {
         let options = options
-        // Loading libraries may take long, so it has a thread of its own.
+        // Loading libraries may take long, so it runs on its own thread.
         let (plan, faults) = await SystemThread.value { GatewayPlan.examine(options) }
         let findings =
             faults.map { Self.json($0, "fault") } + plan.warnings.map { Self.json($0, "warning") }

@@ -3,12 +3,12 @@ internal import SignalboxHTTP
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Tells open admin pages each second how the gateway is, by server-sent events.
+/// Sends the gateway's figures to open admin pages each second, as server-sent events.
 ///
-/// The figures are made once for all readers, and not at all while there are none. For the plots of the last hour a
-/// point is kept each ten seconds, whoever looks.
+/// The figures are computed once for all readers, and not at all without readers. For the plots of the last hour, a
+/// point is recorded every ten seconds in any case.
 package final class LiveFeed: Sendable {
-    /// More are answered 503.
+    /// Further readers are answered 503.
     static let readersMax = 16
     /// An hour.
     static let pointsMax = 360
@@ -20,16 +20,16 @@ package final class LiveFeed: Sendable {
         var readers: [Int: AnswerStream] = [:]
         var lastNumber = 0
         var isTelling = false
-        /// Of the last seconds, the oldest first: rates are steadier over some of them.
+        /// The last seconds, oldest first, over which rates are averaged.
         var looks: [LiveLook] = []
         var lastKept: LiveLook?
         var points: [JSONValue] = []
         var greeting: JSONValue = .null
     }
 
-    /// How the gateway is: with `/readyz` for readers, without it for the plots.
+    /// Takes a look: with `/readyz` for readers, without it for the plots.
     typealias Look = @Sendable (_ isWhole: Bool) async -> LiveLook
-    /// What a reader needs to know before the figures: names, and the way of events.
+    /// What a page needs before the figures: names, and the graph of routes.
     typealias Greeting = @Sendable () -> JSONValue
 
     private let alarms: AlarmClock
@@ -43,13 +43,13 @@ package final class LiveFeed: Sendable {
         self.look = look
     }
 
-    /// Begins to keep points.
+    /// Starts recording points.
     package func start() { Task { await keep() } }
 
     /// How many pages are open.
     var readerCount: Int { state.withLock { $0.readers.count } }
 
-    /// A new reader's answer: the greeting with the last hour, and from then on the figures.
+    /// The answer to a new reader: the greeting with the last hour, then the figures.
     func open() -> HTTPServerAnswer {
         let greeting = greeting()
         let opened = state.withLock { state -> (AnswerStream, [JSONValue], isFirst: Bool)? in
@@ -76,11 +76,11 @@ package final class LiveFeed: Sendable {
         return answer
     }
 
-    /// Sends the figures to all readers, again each second until there are none.
+    /// Sends the figures to all readers each second, until no reader is left.
     private func tell() async {
         let greeting = greeting()
         let now = await look(true)
-        // After a pause, figures since the last point are better than none.
+        // After a gap, rates since the last recorded point are better than none.
         let since = state.withLock { $0.looks.first ?? $0.lastKept }
         let sample = Self.event("sample", LiveChange(now, since: since).sample)
         let (readers, parts) = state.withLock { state -> ([AnswerStream], [UInt8]) in

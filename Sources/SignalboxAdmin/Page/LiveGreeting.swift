@@ -4,7 +4,7 @@ internal import SignalboxGateway
 internal import SignalboxOffline
 internal import Synchronization
 
-/// What an admin page needs to know before the figures: names, and the way of events. It changes with a reload alone.
+/// What an admin page needs before the figures: names, and the graph of routes. Only a reload changes it.
 final class LiveGreeting: Sendable {
     private struct Known {
         weak var generation: Generation?
@@ -36,7 +36,7 @@ final class LiveGreeting: Sendable {
         ])
     }
 
-    /// Those whose requests a dry run can follow.
+    /// Instances whose requests a dry run can trace.
     private func instances(_ live: Generation) -> [String] {
         let mute = live.plan.plugins.filter(\.isMute).map(\.name)
         return live.instances.ingesting.subtracting(mute).sorted()

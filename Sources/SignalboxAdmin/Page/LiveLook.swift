@@ -7,7 +7,7 @@ struct LiveLook: Sendable {
     var takenNs: UInt64
     var unixMs: UInt64
     var metrics: MetricsSample
-    /// What `/readyz` says; null: nobody has asked.
+    /// The answer of `/readyz`; null if not requested.
     var readiness: JSONValue = .null
     var waiting: Int
 
@@ -64,7 +64,7 @@ struct LiveChange: Sendable {
                         .init("p99", $0.latency(0.99, "provider_seconds")),
                     ]
                 }),
-            // By sender and app; those without any attempt are left out.
+            // By sender and app, without those that had no attempts.
             .init(
                 "lanes",
                 by("sender") { sender in
@@ -114,7 +114,7 @@ struct LiveChange: Sendable {
     private func latency(_ share: Double, _ name: String) -> JSONValue {
         let value = now.metrics.quantile(
             share, of: "signalbox_\(name)", [:], since: earlier?.metrics)
-        // Beyond the last bucket nothing is known.
+        // Beyond the last bucket the value is unknown.
         guard let value, value.isFinite else { return .null }
         return Self.number(value, parts: 10_000)
     }

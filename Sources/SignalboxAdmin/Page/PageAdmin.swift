@@ -4,12 +4,12 @@ internal import SignalboxHTTP
 internal import SignalboxOffline
 internal import SignalboxPage
 
-/// The admin page: its files, and `GET /live`, which keeps it up to date.
+/// The admin page: its files, and `GET /live`, which updates it.
 struct PageAdmin: Sendable {
-    /// A browser loads these without a token; they say nothing of this gateway.
+    /// A browser loads these without a token; they reveal nothing about this gateway.
     static let openPaths = Set(PageFile.all.map(\.path))
 
-    /// The page runs its own scripts alone, talks to its own origin alone, and is shown in no frame.
+    /// The page may only run its own scripts, only talk to its own origin, and not be framed.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
@@ -30,8 +30,8 @@ struct PageAdmin: Sendable {
         } + [.show("/live") { _ in feed.open() }]
     }
 
-    /// Fields that every answer of the admin listener gets: a browser guesses no type, keeps nothing, tells no other
-    /// page where it came from, and gives the answer to no other origin.
+    /// Header fields of every admin answer: no type sniffing, no caching, no referrer, and no access from other
+    /// origins.
     static let protection = [
         Attribute("x-content-type-options", "nosniff"), Attribute("cache-control", "no-store"),
         Attribute("referrer-policy", "no-referrer"),

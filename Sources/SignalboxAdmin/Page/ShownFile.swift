@@ -3,12 +3,12 @@ internal import SignalboxCore
 internal import SignalboxGateway
 internal import SignalboxPluginHost
 
-/// A configuration's lines without its secrets.
+/// The lines of a configuration with its secrets masked.
 ///
-/// A value is masked if a plugin's schema or the gateway takes it for a secret, if it has the value of one, if its key
-/// sounds like one, or if it is an address with a password or a query. What `${env:...}` and `${file:...}` stand for is
-/// not in the file, so these stay as they are written. In doubt more is masked: from such a value to the next one in the
-/// file.
+/// A value is masked if a plugin's schema or the gateway treats it as a secret, if it equals one, if its key sounds
+/// like one, or if it is an address with a password or a query. References such as `${env:...}` and `${file:...}` are
+/// shown, since the file does not contain what they stand for. When in doubt, everything up to the next value is
+/// masked.
 struct ShownFile {
     private static let mask = "••••••"
     private static let names = [
@@ -18,12 +18,12 @@ struct ShownFile {
         "key", "api_key", "apikey", "service_account", "postgres", "keys",
     ]
 
-    /// The lines; none if the text is not YAML, for nobody knows then where its secrets are.
+    /// The lines; empty if the text is not YAML, since its secrets are unknown then.
     private(set) var lines: [String] = []
     private var starts: [SourcePosition] = []
     private var secrets: [SourcePosition] = []
     private let values: Set<String>
-    /// Of these plugins no schema says what is secret.
+    /// Plugins without a schema that marks their secrets.
     private let unknown: Set<String>
 
     init(_ plan: GatewayPlan) {
@@ -59,7 +59,7 @@ struct ShownFile {
         let key = (path.last ?? "").lowercased()
         if Self.sounds(key) || values.contains(text) { return true }
         if values.contains(where: { $0.utf8.count >= 8 && text.contains($0) }) { return true }
-        // What a collector is shown may be a key, whatever the field is called.
+        // A collector's header may be a key, whatever its name.
         if path.count == 4, path[0..<3] == ["gateway", "tracing", "headers"] { return true }
         // Some sources sign nothing, and their path is the secret.
         if path.count == 4, path[0] == "plugins", path[2...] == ["config", "path"] { return true }
@@ -70,9 +70,9 @@ struct ShownFile {
             && unknown.contains(path[1])
     }
 
-    /// Whether an address has a place for secrets: a user's name and password, or a query (`?sig=...`).
+    /// Whether an address may hold secrets: a user name and password, or a query (`?sig=...`).
     ///
-    /// `isSent`: it goes to phones, as a link does, so its query is no secret.
+    /// `isSent`: it is sent to phones, as a link is, so its query is no secret.
     private static func hidesInAddress(_ text: String, isSent: Bool) -> Bool {
         let isWhole = text.contains("://")
         if isWhole, text.contains("@") { return true }
@@ -90,7 +90,7 @@ struct ShownFile {
             .map { Array($0.last == "\r" ? $0.dropLast() : $0) }
         if lines.last?.isEmpty == true { lines.removeLast() }
         for index in lines.indices { lines[index] = Self.comment(lines[index]) }
-        // From the end: the places of what comes before stay the same.
+        // Backwards, so that earlier positions stay valid.
         for start in secrets.sorted(by: { ($1.line, $1.column) < ($0.line, $0.column) }) {
             let end = starts.filter { ($0.line, $0.column) > (start.line, start.column) }
                 .min { ($0.line, $0.column) < ($1.line, $1.column) }
@@ -126,7 +126,7 @@ struct ShownFile {
         }
     }
 
-    /// Whether a comment may follow in the next line: the value is no block, and its quotes are closed.
+    /// Whether a comment may follow in the next line, since the value is no block and its quotes are closed.
     private static func endsInLine(_ part: ArraySlice<Unicode.Scalar>) -> Bool {
         switch part.first {
         case "|", ">": false
@@ -135,7 +135,7 @@ struct ShownFile {
         }
     }
 
-    /// Nothing but `${...}` without a default of its own, in quotes or not.
+    /// Whether it is only `${...}` without a default, quoted or not.
     private static func isReference(_ part: ArraySlice<Unicode.Scalar>) -> Bool {
         var rest = Substring(String(String.UnicodeScalarView(part)))
         if rest.first == "\"" || rest.first == "'" { rest.removeFirst() }
@@ -157,7 +157,7 @@ struct ShownFile {
         return count > 0 && rest.allSatisfy { "\"' ,}]".contains($0) }
     }
 
-    /// A comment may hold a value that is no longer used.
+    /// Masks comments, which may hold a value that is no longer used.
     private static func comment(_ line: [Unicode.Scalar]) -> [Unicode.Scalar] {
         guard line.first(where: { $0 != " " && $0 != "\t" }) == "#",
             let colon = line.firstIndex(of: ":")

@@ -4,10 +4,10 @@ internal import SignalboxJSON
 
 /// The body of a change on the admin listener: a JSON object.
 ///
-/// Every member must be known, be of its kind and be there once. One that is overlooked would make an order wider than
-/// it was meant: without its user, an order to cancel ends a whole route's pushes.
+/// Every member must be known, of its kind and unique. An overlooked one would widen an order: without its user, a
+/// cancel order ends all pushes of a route.
 package struct AdminBody: Sendable {
-    /// What a member must be, as words for people.
+    /// The kind of a member, as shown to people.
     enum Kind: String, Sendable {
         case text = "a text"
         case name = "a text that is not empty"
@@ -27,7 +27,7 @@ package struct AdminBody: Sendable {
         }
     }
 
-    /// A body that is none; the words say why.
+    /// An invalid body, and why.
     struct Fault: Error {
         let words: String
     }
@@ -63,7 +63,7 @@ package struct AdminBody: Sendable {
         return items.compactMap { $0.integer.map { UInt64(clamping: $0) } }
     }
 
-    /// Runs what reads a body and uses the store, and answers for their faults.
+    /// Runs code that reads a body and uses the store, and answers for their faults.
     static func answer(
         _ body: () async throws -> HTTPServerAnswer
     ) async -> HTTPServerAnswer {

@@ -4,30 +4,30 @@ internal import SignalboxHTTP
 struct AdminPath: Sendable {
     typealias Answer = @Sendable (HTTPServerRequest) async -> HTTPServerAnswer
 
-    /// `/dead`; with `/*` at its end, everything below that has no path of its own.
+    /// `/dead`; with `/*` at its end, everything below without a path of its own.
     let path: String
-    /// `GET`, which stands for HEAD, too, or `POST`.
+    /// `GET`, which includes HEAD, or `POST`.
     let method: String
-    /// It changes what runs or what is stored, or shows whole tokens: who asks is recorded.
+    /// Whether calls are recorded: it changes what runs or is stored, or shows whole tokens.
     let isRecorded: Bool
     let answer: Answer
 
-    /// Shows something.
+    /// A path that only shows something.
     static func show(_ path: String, _ answer: @escaping Answer) -> AdminPath {
         AdminPath(path: path, method: "GET", isRecorded: false, answer: answer)
     }
 
-    /// Shows what is secret otherwise.
+    /// A path that shows otherwise secret data.
     static func export(_ path: String, _ answer: @escaping Answer) -> AdminPath {
         AdminPath(path: path, method: "GET", isRecorded: true, answer: answer)
     }
 
-    /// Takes a question in its body, and changes nothing.
+    /// A path that takes parameters in its body and changes nothing.
     static func ask(_ path: String, _ answer: @escaping Answer) -> AdminPath {
         AdminPath(path: path, method: "POST", isRecorded: false, answer: answer)
     }
 
-    /// Changes something.
+    /// A path that changes something.
     static func change(_ path: String, _ answer: @escaping Answer) -> AdminPath {
         AdminPath(path: path, method: "POST", isRecorded: true, answer: answer)
     }

@@ -28,7 +28,7 @@ struct CancelAdmin: Sendable {
             ])
         let now = context.clock()
         let age = body.number("older_than_ms")
-        // What was received in this millisecond, too.
+        // Includes what was received in this millisecond.
         var order = CancelOrder(beforeUnixMs: now - min(now, age ?? 0) + (age == nil ? 1 : 0))
         order.sender = body.text("sender")
         order.route = body.text("route")

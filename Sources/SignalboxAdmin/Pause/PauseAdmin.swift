@@ -47,7 +47,7 @@ struct PauseAdmin: Sendable {
             String((body.text(key) ?? "").filter { !$0.isNewline }.prefix(Self.wordsMax))
         }
         let by = words("by")
-        // Without a name, the audit's: what the program itself asks for comes from no address.
+        // The default names the caller as the audit does; the embedding program has no address.
         let caller = address.isEmpty ? "program" : "admin"
         return PauseNote(
             by: by.isEmpty ? caller : by, address: address, reason: words("reason"),
@@ -65,7 +65,7 @@ struct PauseAdmin: Sendable {
         return changed(change != .none, [.init("was_paused", .bool(change != .paused))])
     }
 
-    /// Also what a reload has taken away can be resumed.
+    /// Resumes something, which a reload may have removed.
     private func resume(
         _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
     ) async throws -> HTTPServerAnswer {

@@ -4,8 +4,8 @@ internal import SignalboxGateway
 
 /// Removes what the store has about a user.
 ///
-/// First the order that ends what waits: an event that is being routed meanwhile is covered. If something fails in
-/// between, the same request again does the rest.
+/// Stores the order that ends waiting deliveries first, so that it covers events being routed meanwhile. If a step
+/// fails, repeating the request does the rest.
 struct Forgetting: Sendable {
     let context: DispatchContext
     let lanes: LaneTable
@@ -15,11 +15,11 @@ struct Forgetting: Sendable {
     struct Result: Sendable {
         var devices = 0
         var badges = 0
-        /// Deliveries that are ended instead of sent when their turn comes.
+        /// Deliveries that will be ended when their turn comes.
         var waiting = 0
         var deadLetters = 0
         var events = 0
-        /// Deliveries on their way; those that have left can no longer be called back.
+        /// Deliveries in flight, which can no longer be recalled.
         var inFlight = 0
 
         var json: JSONValue {
@@ -36,7 +36,7 @@ struct Forgetting: Sendable {
         }
     }
 
-    /// nil: there are too many orders.
+    /// nil if there are too many orders.
     func run(_ user: UserKey) async throws -> Result? {
         let (store, search) = (context.store, PersonSearch(user, context))
         var out = Result()

@@ -1,11 +1,11 @@
 internal import SignalboxCore
 internal import SignalboxGateway
 
-/// All that the store has about a user, as JSON with readable times.
+/// Everything the store has about a user, as JSON with readable times.
 ///
-/// Tokens are whole: it is the person's own data.
+/// Tokens are shown in full: it is the person's own data.
 struct PersonExport: Sendable {
-    /// Most events of history; an export that has more says so.
+    /// Most events of history; a longer export is marked as truncated.
     private static let eventsMax = 10_000
     let context: DispatchContext
 
@@ -41,7 +41,7 @@ struct PersonExport: Sendable {
         ]).withTimes
     }
 
-    /// An event without recipients of other apps; nil: none is left.
+    /// An event without recipients of other apps; nil if no recipient is left.
     private func event(of event: JSONValue, _ user: UserKey) -> JSONValue? {
         let shown = event.items("recipients").filter {
             user.app.isEmpty || $0["app"]?.string == user.app
@@ -87,7 +87,7 @@ struct PersonExport: Sendable {
 }
 
 extension JSONValue {
-    /// An object with another value for a member.
+    /// A copy of an object with a new value for a member.
     fileprivate func replacing(_ key: String, _ value: JSONValue) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.map { $0.key == key ? .init(key, value) : $0 })

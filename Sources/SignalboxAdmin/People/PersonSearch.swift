@@ -2,12 +2,12 @@ internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxGateway
 
-/// What the store has about a user, found for a request to see or to erase it.
+/// Finds what the store has about a user, for requests to see or erase it.
 struct PersonSearch: Sendable {
     let store: any GatewayStore
     /// An empty app means all apps.
     let user: UserKey
-    /// Whose deliveries are ended already.
+    /// Users whose deliveries are already ended.
     let forgotten: ForgottenUsers
 
     init(_ user: UserKey, _ context: DispatchContext) {
@@ -24,7 +24,7 @@ struct PersonSearch: Sendable {
         return found[user] ?? []
     }
 
-    /// Pushes that wait or are under way. A search through the whole queue.
+    /// Pushes that wait or are in flight. Searches the whole queue.
     func waiting() async throws -> [StoredDelivery] {
         var found: [UInt64: StoredDelivery] = [:]
         var place: String? = ""
@@ -38,7 +38,7 @@ struct PersonSearch: Sendable {
         return found.values.sorted { $0.delivery.id < $1.delivery.id }
     }
 
-    /// A delivery from the disk with the time at which its event came.
+    /// A delivery from disk with the time its event was received.
     private static func dated(_ stored: StoredDelivery) -> Delivery {
         var delivery = stored.delivery
         let content = delivery.content
@@ -67,7 +67,7 @@ struct PersonSearch: Sendable {
         }
     }
 
-    /// What history has about the user; `tokens`: of the user's devices.
+    /// The user's part of the history; `tokens`: of the user's devices.
     func history(tokens: [String]) async throws -> HistoryPerson {
         var person = HistoryPerson(user, tokens: tokens)
         var search = HistorySearch(person.tags)

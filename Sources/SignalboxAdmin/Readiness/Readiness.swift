@@ -3,10 +3,10 @@ internal import SignalboxDispatch
 internal import SignalboxGateway
 internal import SignalboxPluginHost
 
-/// Whether webhooks are accepted, and how each sender and receiver is.
+/// Whether webhooks are accepted, and the state of each sender and receiver.
 ///
-/// Ready as long as webhooks are accepted. A provider that is down or refuses a key is reported as `degraded`, and
-/// webhooks still come in, since their pushes wait on disk.
+/// Ready as long as webhooks are accepted. A provider that is down or refuses a key is only reported as `degraded`,
+/// since pushes wait on disk.
 struct Readiness {
     let context: DispatchContext
     let lanes: LaneTable
@@ -14,7 +14,7 @@ struct Readiness {
     let sources: SourceRunner
     let isStopping: Bool
 
-    /// A plugin that has not returned for so long is listed, in milliseconds.
+    /// A plugin call that hangs for this long is listed, in milliseconds.
     private static let stuckMs: UInt64 = 30_000
 
     private static func members(_ key: LaneKey, _ state: String) -> [JSONValue.Member] {
@@ -24,7 +24,7 @@ struct Readiness {
         ]
     }
 
-    /// What `/readyz` says, and whether webhooks are accepted.
+    /// The body of `/readyz`, and whether webhooks are accepted.
     func report() async -> (body: JSONValue, isReady: Bool) {
         let store = context.store
         let (isDiskFull, isFileGone, isFailing) = (
@@ -74,7 +74,7 @@ struct Readiness {
         return (.object(members), isReady)
     }
 
-    /// How a lane is, and whether that is worse than it should be.
+    /// The state of a lane, and whether it is degraded.
     private func row(of lane: Lane) async -> (json: JSONValue, isDegraded: Bool) {
         let status = await lane.carrier.connections()
         let held = lane.hold
@@ -104,7 +104,7 @@ struct Readiness {
             members.append(
                 .init("held_since_unix_ms", .integer(Int64(clamping: held.sinceUnixMs))))
         } else if isFailing {
-            // Nothing waits for it, so nobody has tried since.
+            // Nothing waits for it, so no connect was tried since.
             members.append(
                 .init("reason", .string("its last connect failed, a delivery tries again")))
             members.append(.init("detail", .string(status.failure)))
@@ -113,16 +113,16 @@ struct Readiness {
         members.append(.init("connections", .integer(Int64(status.readyCount))))
         if !status.proxy.isEmpty { members.append(.init("proxy", .string(status.proxy))) }
         members.append(.init("in_memory", .integer(Int64(lane.count))))
-        // What somebody has paused is as they want it.
+        // A pause is intended, so it does not count as degraded.
         let isDegraded = isStuck || pause == nil && (isFailing || held != nil)
         return (.object(members), isDegraded)
     }
 
-    /// Deliveries wait for senders that cannot start, or that no configuration names.
+    /// Senders with waiting deliveries that cannot start or are not configured.
     private var absentLanes: [JSONValue] {
         let instances = context.live.now.instances
         let refusals = lanes.refusals
-        // A plugin that a reload took away cannot start either, but that is not its fault.
+        // A plugin that a reload removed cannot start either, but that is intended.
         let refused = refusals.sorted { $0.key < $1.key }.filter { instances.serves($0.key) }
         let orphans = sweep.waitingOrphans.union(refusals.keys.filter { !instances.serves($0) })
         return refused.map { key, reason in
@@ -130,7 +130,7 @@ struct Readiness {
         } + orphans.sorted().map { .object(Self.members($0, "not_configured")) }
     }
 
-    /// A plugin in a process of its own that is not there.
+    /// An isolated plugin whose process is not running.
     private static func plugin(_ name: String, _ outage: String) -> JSONValue {
         .object([
             .init("plugin", .string(name)), .init("state", .string("restarting")),
@@ -158,7 +158,7 @@ struct Readiness {
         return words.map { [.init("reason", .string($0))] } ?? []
     }
 
-    /// The room on the disk, if the store has one of its own.
+    /// The disk space, if the store has a disk of its own.
     private var disk: [JSONValue.Member] {
         let figures = context.store.figures
         func figure(_ name: String) -> Int64? { figures.first { $0.name == name }?.value }
@@ -174,7 +174,7 @@ struct Readiness {
         ]
     }
 
-    /// What the provider thinks of the sender's credentials, as far as the gateway knows.
+    /// The state of the sender's credentials, as far as the gateway knows.
     private static func credentials(_ hold: LaneHold?) -> String {
         switch hold {
         case .some(let hold) where hold.cause == .misconfigured: "refused"

@@ -1,8 +1,8 @@
 internal import SignalboxCore
 
-/// The senders and apps that `/readyz`, the admin page and `top` list: those in trouble first, then what is paused.
+/// The senders and apps listed by `/readyz`, the admin page and `top`: those in trouble first, then paused ones.
 struct ShownSenders {
-    /// Apps come from events, so there may be any number of them.
+    /// Bounded, since apps come from events.
     static let rowsMax = 200
     private static let calm: Set = ["connected", "connecting", "idle"]
 
@@ -10,7 +10,7 @@ struct ShownSenders {
     private let troubled: Int
     private let omitted: Int
 
-    /// Rows keep their order within each kind.
+    /// Keeps the order of rows within each kind.
     init(_ all: [JSONValue]) {
         let kinds = Dictionary(grouping: all) { row in
             switch row["state"]?.string ?? "" {
@@ -24,13 +24,13 @@ struct ShownSenders {
         omitted = all.count - rows.count
     }
 
-    /// How many are in trouble, and how many are not listed if any.
+    /// How many are in trouble, and how many are omitted, if any.
     var counts: [JSONValue.Member] {
         [.init("senders_troubled", .integer(Int64(troubled)))]
             + (omitted > 0 ? [.init("senders_omitted", .integer(Int64(omitted)))] : [])
     }
 
-    /// What a list of them says above it, if it is not all; nil: it is.
+    /// The heading of an incomplete list; nil if it is complete.
     static func note(_ readiness: JSONValue) -> String? {
         guard let omitted = readiness["senders_omitted"]?.integer else { return nil }
         let troubled = readiness["senders_troubled"]?.integer ?? 0

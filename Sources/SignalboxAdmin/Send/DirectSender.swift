@@ -6,14 +6,14 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Sends one delivery past queue, retries and registry, and waits for what the provider says.
+/// Sends one delivery without queue, retries and registry, and waits for the provider's answer.
 struct DirectSender: Sendable {
     /// How it ended.
     struct Result: Sendable {
         var device: Device
-        /// nil: no answer came.
+        /// nil if no answer arrived.
         var outcome: Outcome?
-        /// The provider's status; 0: there was no response.
+        /// The provider's status; 0 without a response.
         var status: UInt32 = 0
         /// Why there is no outcome.
         var fault = ""
@@ -68,7 +68,7 @@ struct DirectSender: Sendable {
             }, maySend: { true })
         var waiting = batch.requests.count
         pool.submit(batch)
-        // Each request has exactly one answer that is not late, at the latest after some timeouts.
+        // Each request has exactly one answer that is not late, after a few time-outs at the latest.
         for await answer in answers where !answer.isLate {
             waiting -= 1
             switch answer.answer {

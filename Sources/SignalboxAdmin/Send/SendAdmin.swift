@@ -7,7 +7,7 @@ internal import SignalboxPluginHost
 
 /// `POST /send` on the admin listener: one push by a running sender, and the provider's answer.
 ///
-/// It passes the queue by, is never retried, and changes no registry.
+/// It bypasses the queue, is never retried, and does not change the registry.
 struct SendAdmin: Sendable {
     /// Most devices that one request reaches.
     private static let devicesMax = 20

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// `POST /explain` on the admin listener: a trial with the running configuration, which sends and stores nothing.
 ///
-/// The plugins run in instances of their own. One trial runs at a time, so that they cost little.
+/// The plugins run in separate instances. Only one trial runs at a time, to limit the cost.
 final class TrialAdmin: Sendable {
     private let context: DispatchContext
     private let program: InstanceSet.Program

@@ -5,18 +5,18 @@ internal import SignalboxHTTP
 
 /// Who may use the admin listener.
 ///
-/// A web page that an operator has open must not reach it through their browser: neither under a name of its
-/// own that resolves to this machine (DNS rebinding), nor by a form or script that posts from its origin. A browser
-/// changes nothing unless a token is configured.
+/// A web page that an operator has open must not reach the listener through their browser, neither under a name that
+/// resolves to this machine (DNS rebinding) nor by a form or script that posts from its origin. Browsers may change
+/// something only if a token is configured.
 struct AdminAccess: Sendable {
-    /// These need no token: load balancers have none, and neither has a browser before it shows the page.
+    /// These need no token: load balancers have none, nor has a browser before it shows the page.
     private static let open = PageAdmin.openPaths.union(["/livez", "/healthz", "/readyz"])
 
     private let hosts: Set<String>
-    /// A listener on all addresses accepts each of them as a host. A page cannot make an IP address resolve to
-    /// another machine.
+    /// Whether any IP address is accepted as the host, for a listener on all addresses. That is safe: a page cannot
+    /// make an IP address resolve to another machine.
     private let takesAnyAddress: Bool
-    /// SHA-256 of the token; nil: none is needed.
+    /// SHA-256 of the token; nil if none is needed.
     private let token: [UInt8]?
 
     init(_ address: ListenAddress?, _ settings: GatewaySettings) {
@@ -28,7 +28,7 @@ struct AdminAccess: Sendable {
         token = settings.adminToken.map { Digest.sha256(Array($0.utf8)) }
     }
 
-    /// The answer to a refused request; nil: the request is allowed.
+    /// The answer to a refused request; nil if the request is allowed.
     func refusal(_ request: HTTPServerRequest, isGuarded: Bool = false) -> HTTPServerAnswer? {
         // A client without a Host field is not a browser.
         let hosts = request.headers.filter { $0.key == "host" }
@@ -40,7 +40,7 @@ struct AdminAccess: Sendable {
                 ["http://\(host)", "https://\(host)"].contains(origin.value)
             else { return Problem(403, "requests from other origins are refused").answer }
         }
-        // Without a field Origin; a link to the page is fine.
+        // Requests without an Origin field; following a link to the page is fine.
         if let site = request.header("sec-fetch-site"), !["same-origin", "none"].contains(site),
             request.header("sec-fetch-mode") != "navigate"
         {
@@ -80,7 +80,7 @@ struct AdminAccess: Sendable {
         return answer
     }
 
-    /// The host of a Host field in lower case, without port and brackets; nil: it is malformed.
+    /// The host of a Host field in lower case, without port and brackets; nil if it is malformed.
     private static func name(of host: String) -> String? {
         var name = host[...]
         if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {

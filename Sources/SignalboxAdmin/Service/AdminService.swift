@@ -9,10 +9,10 @@ internal import Synchronization
 
 /// The admin listener.
 package final class AdminService: AsyncHTTPServerHandler {
-    /// A longer body is not recorded.
+    /// Longer bodies are not recorded.
     private static let detailBytesMax = 4_096
     private let context: DispatchContext
-    /// Where the listener is, whatever a reload brings; nil: there is none.
+    /// Where the listener is, which reloads do not change; nil without one.
     private let address: ListenAddress?
     private let lanes: LaneTable
     private let sweep: LaneSweep
@@ -56,7 +56,7 @@ package final class AdminService: AsyncHTTPServerHandler {
             })
     }
 
-    /// Everything that it serves.
+    /// All paths it serves.
     private var paths: AdminPaths {
         AdminPaths(
             [
@@ -77,7 +77,7 @@ package final class AdminService: AsyncHTTPServerHandler {
                 + RegistryAdmin(registry: context.store).paths + config.paths)
     }
 
-    /// Makes `/readyz` answer 503, so that load balancers send nothing more.
+    /// Makes `/readyz` answer 503, so that load balancers stop sending requests.
     package func stopping() { isStopping.set() }
 
     package func refusal(method: String, path: String) -> HTTPServerAnswer? {
@@ -100,13 +100,13 @@ package final class AdminService: AsyncHTTPServerHandler {
         }
     }
 
-    /// The answer to a request of the program itself, which may do everything.
+    /// The answer to a request of the embedding program, which may do everything.
     package func answer(toProgram request: HTTPServerRequest) async -> HTTPServerAnswer {
         switch paths.find(request.method, request.path) {
         case .found(let path):
             let answer = await path.answer(request)
             if path.isRecorded { record(request, answer, by: "program", isKnown: true) }
-            // A program gets the beginning.
+            // A program gets only the beginning of a stream.
             answer.stream?.end()
             return answer
         case .refused(let answer): return answer
@@ -116,8 +116,7 @@ package final class AdminService: AsyncHTTPServerHandler {
     private func record(
         _ request: HTTPServerRequest, _ answer: HTTPServerAnswer, by caller: String, isKnown: Bool
     ) {
-        // What a stranger sends is none of the file's business. In a request that was not understood, a user's name may be
-        // anywhere.
+        // Strangers' parameters are not recorded. In a request that was not understood, a user's name may be anywhere.
         let isUnderstood = isKnown && answer.status != 400
         let isShown = isUnderstood && request.body.count <= Self.detailBytesMax
         let asked =
@@ -172,7 +171,7 @@ package final class AdminService: AsyncHTTPServerHandler {
         }
     }
 
-    /// The current metrics; those of the fleet are as old as the last answer that needed them.
+    /// The current metrics; those of the fleet are as old as its last query.
     package var metricsText: String {
         MetricScrape(context: context, lanes: lanes, sweep: sweep, sources: sources).text()
     }

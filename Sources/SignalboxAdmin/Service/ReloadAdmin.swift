@@ -10,7 +10,7 @@ struct ReloadAdmin: Sendable {
     var paths: [AdminPath] { [.change("/reload") { await answer($0) }] }
 
     private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        // Who writes `{"check": true}` does not want to reload.
+        // A body such as `{"check": true}` is refused: its sender does not want to reload.
         guard request.body.isEmpty || (try? JSONValue.parse(request.body)) == .object([]) else {
             return Problem(400, "the body must be {}; /reload?check changes nothing").answer
         }

@@ -1,8 +1,8 @@
 internal import SignalboxCore
 
 extension Trace {
-    /// As the admin API gives it. `query`: of an event with many recipients, which of them are shown. `holds`: why
-    /// deliveries wait now.
+    /// As the admin API returns it. `query` selects the recipients shown of a large event; `holds` are the current
+    /// reasons to wait.
     func json(_ query: TraceQuery, holds: [TraceHold]) -> JSONValue {
         .object([
             .init("events", .array(entries.map { $0.json(query, holds) })),
@@ -70,7 +70,7 @@ extension Trace.Entry {
         return .object(members)
     }
 
-    /// `skipped`, `waiting`, `delivered`, `dead`, `cancelled` or `superseded`; nothing for a duplicate.
+    /// `skipped`, `waiting`, `delivered`, `dead`, `cancelled` or `superseded`; empty for a duplicate.
     private func state(_ target: HistoryTarget, _ own: [Trace.Step]) -> String {
         if event.isDuplicate { return "" }
         if target.delivery == 0 { return "skipped" }

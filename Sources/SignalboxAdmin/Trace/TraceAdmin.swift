@@ -26,7 +26,7 @@ struct TraceAdmin: Sendable {
         }
     }
 
-    /// Why deliveries wait. Whether its provider is down, nobody knows of a sender that is paused.
+    /// Why deliveries wait. For a paused sender it is unknown whether its provider is down.
     private var holds: [TraceHold] {
         let paused = context.pauses.all.map { TraceHold($0) }
         let held = lanes.all.sorted { $0.key < $1.key }.compactMap { lane -> TraceHold? in
@@ -36,7 +36,7 @@ struct TraceAdmin: Sendable {
         return paused + held
     }
 
-    /// The sources' other routes.
+    /// The other routes of the events' sources.
     private var routes: JSONValue.Member {
         let routes = context.live.now.router.routes.map { route in
             JSONValue.object([

@@ -2,19 +2,19 @@ internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxGateway
 
-/// Why deliveries wait now: an operator has paused their sender or route, or their sender is held.
+/// Why deliveries wait: an operator paused their sender or route, or their sender is held.
 struct TraceHold: Sendable {
-    /// The sender's; empty: any.
+    /// The sender; empty for any.
     var sender = ""
-    /// Empty: any.
+    /// The app; empty for any.
     var app = ""
-    /// The route that is paused; empty: any.
+    /// The paused route; empty for any.
     var route = ""
     /// `paused`, or why the sender is held: `down`, `misconfigured`, `throttled`.
     var cause: String
-    /// From a closed list, or why somebody paused it; may be empty.
+    /// From a closed list, or the reason for a pause; may be empty.
     var reason: String
-    /// Who paused it; empty: nobody.
+    /// Who paused it; empty if it was not paused.
     var by = ""
     /// What the provider or the connection said; may be empty.
     var detail = ""
@@ -36,7 +36,7 @@ struct TraceHold: Sendable {
         by = note.by + (note.address.isEmpty ? "" : " (\(note.address))")
     }
 
-    /// Whether a delivery waits for it.
+    /// Whether it makes a delivery wait.
     func covers(_ target: HistoryTarget, on route: String) -> Bool {
         (sender.isEmpty || sender == target.sender) && (app.isEmpty || app == target.app)
             && (self.route.isEmpty || self.route == route)

@@ -3,7 +3,7 @@ internal import SignalboxGateway
 
 /// Which events a trace is about.
 package struct TraceQuery: Sendable, Hashable {
-    /// What they are found by.
+    /// How the events are found.
     package enum Subject: Sendable, Hashable {
         /// The gateway's id.
         case event(UInt64)
@@ -17,13 +17,13 @@ package struct TraceQuery: Sendable, Hashable {
         case sourceID(String)
     }
 
-    /// What they are found by.
+    /// How the events are found.
     package var subject: Subject
-    /// Older ones are left out, in Unix milliseconds.
+    /// Excludes older events, in Unix milliseconds.
     package var sinceUnixMs: UInt64 = 0
-    /// Younger ones are left out, in Unix milliseconds.
+    /// Excludes newer events, in Unix milliseconds.
     package var beforeUnixMs = UInt64(Int64.max)
-    /// Most events, the newest ones.
+    /// Most events, starting with the newest.
     package var limit = 20
 
     /// Most events of a trace.
@@ -42,12 +42,12 @@ package struct TraceQuery: Sendable, Hashable {
         }
     }
 
-    /// A token of APNs is kept in hexadecimal, however it was registered.
+    /// Spellings of a token: those of APNs are stored in hexadecimal, however they were registered.
     private static func spellings(_ token: String) -> Set<String> {
         [token, DeviceToken.hexadecimal(token)]
     }
 
-    /// Whether an event with that tag is meant: two names may share a tag.
+    /// Whether an event with that tag matches, since two names may share a tag.
     func takes(_ event: HistoryEvent) -> Bool {
         guard event.receivedUnixMs >= sinceUnixMs, event.receivedUnixMs < beforeUnixMs else {
             return false
@@ -60,7 +60,7 @@ package struct TraceQuery: Sendable, Hashable {
         }
     }
 
-    /// Of an event with many recipients, those that the trace is about.
+    /// Whether a recipient is one the trace is about.
     func takes(_ target: HistoryTarget) -> Bool {
         switch subject {
         case .user(let name): target.user == name
@@ -72,7 +72,7 @@ package struct TraceQuery: Sendable, Hashable {
 }
 
 extension TraceQuery {
-    /// From the query of a URL: `user=u-42&since=1700000000000&limit=20`; throws words for people.
+    /// Parses the query of a URL: `user=u-42&since=1700000000000&limit=20`; throws a message for people.
     package init(query: String) throws(TraceFault) {
         var values: [String: String] = [:]
         for pair in query.split(separator: "&") {

@@ -1,31 +1,31 @@
 package import SignalboxCore
 internal import SignalboxThreads
 
-/// Events that were found in a store's history, with what happened to their deliveries.
+/// Events found in a store's history, with what happened to their deliveries.
 package struct Trace: Sendable {
     /// A step, and the gateway that took it; empty if the store serves one.
     typealias Step = (step: HistoryStep, gateway: String)
 
-    /// An event and the rest of its way.
+    /// An event and what became of it.
     package struct Entry: Sendable {
         var event: HistoryEvent
-        /// The gateway that took it in; empty if the store serves one.
+        /// The gateway that accepted it; empty if the store serves one.
         var gateway: String
-        /// What happened to its deliveries, and to what they showed, in order.
+        /// What happened to its deliveries, and to the notifications shown, in order.
         var steps: [Step] = []
-        /// Of a duplicate: the event that was accepted.
+        /// For a duplicate: the event that was accepted.
         package var original: UInt64?
     }
 
     /// Newest first.
     package var entries: [Entry] = []
-    /// There may be older ones.
+    /// Whether there may be older events.
     var isCut = false
 }
 
-/// Looks through a store's history, from new to old.
+/// Searches a store's history from new to old.
 package struct TraceSearch {
-    /// How long one search takes at most, in nanoseconds; what was found until then is shown.
+    /// Longest search, in nanoseconds; what was found by then is shown.
     private static let patienceNs: UInt64 = 8_000_000_000
 
     private let store: any HistoryStore
@@ -52,7 +52,7 @@ package struct TraceSearch {
     private mutating func find() async throws {
         try await findEvents()
         if case .sourceID = query.subject {
-            // A step does not know it.
+            // Steps are not tagged with the source's id.
             for entry in trace.entries {
                 try await look(for: [.event(entry.event.id)]) { search, row in
                     search.keep(row.read().steps, row.gateway)
@@ -81,7 +81,7 @@ package struct TraceSearch {
                     return false
                 }
                 search.trace.entries.append(Trace.Entry(event: event, gateway: row.gateway))
-                // Nothing of it is older.
+                // An event's id is unique, so nothing older matches.
                 if case .event = search.query.subject { return false }
             }
             return true
@@ -108,7 +108,7 @@ package struct TraceSearch {
         return found
     }
 
-    /// Calls with rows, the newest first, until that returns false.
+    /// Calls `body` with rows, newest first, until it returns false.
     private mutating func look(
         for tags: [HistoryTag], _ body: (inout Self, HistoryRow) -> Bool
     ) async throws {

@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxGateway
 internal import SignalboxObservability
 
-/// A trace as people read it: each event, and below it its routes and recipients with what happened.
+/// A trace for people: each event, and below it its routes and recipients with what happened.
 struct TraceText {
     let isEmpty: Bool
     private(set) var text = ""
@@ -100,7 +100,7 @@ struct TraceText {
         text += "\n"
     }
 
-    /// Why it waits.
+    /// Says why a delivery waits.
     private mutating func add(held: JSONValue) {
         let since = TimeText.local(held["since_unix_ms"]?.integer ?? 0)
         let (sender, by) = (held.text("sender"), held.text("by"))
@@ -123,7 +123,7 @@ struct TraceText {
 }
 
 extension JSONValue {
-    /// Of one line: much of a trace is from outside.
+    /// A member on one line, since much of a trace comes from outside.
     fileprivate func text(_ key: String) -> String {
         PlainText.line(self[key]?.string ?? "")
     }
