@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// What a configuration may read in addition to its own text.
+/// The variables and files that a configuration may read.
 public struct ConfigEnvironment: Sendable {
     /// Why a file cannot be read.
     public enum FileFault: Error, Sendable {
         case missing
         case notReadable
         case tooLarge
-        /// A pipe or a device: reading it might take for ever.
+        /// A pipe or a device, which could block the read forever.
         case notAFile
 
-        /// What follows the file's name in a message.
+        /// The rest of a message that begins with the file's name.
         public var words: String {
             switch self {
             case .missing: "does not exist"
@@ -21,7 +21,7 @@ public struct ConfigEnvironment: Sendable {
         }
     }
 
-    /// What a configuration names and is missing.
+    /// A missing reference of a configuration.
     public enum Missing: Sendable, Hashable {
         /// `${env:NAME}` without a default.
         case variable(String)
@@ -36,7 +36,7 @@ public struct ConfigEnvironment: Sendable {
     public var variables: [String: String]
     /// Reads a file by its absolute path.
     public var readFile: @Sendable (String) -> Result<[UInt8], FileFault>
-    /// Gives text for what is missing, where a configuration is looked at without its secrets; nil: it is a fault.
+    /// Replaces missing values where a configuration is only inspected; nil if a missing value is a fault.
     public var standIn: (@Sendable (Missing) -> String)?
 
     /// Makes an environment, for example for tests.
@@ -66,11 +66,11 @@ public struct ConfigEnvironment: Sendable {
         return out
     }
 
-    /// Reads a file of at most `fileBytesMax`. Of what is no file it takes what a shell hands over, such as /dev/stdin.
+    /// Reads a file of at most `fileBytesMax`. Pipes are read only if a shell passes them, such as /dev/stdin.
     public static func read(_ path: String) -> Result<[UInt8], FileFault> {
         let isHandedOver =
             path.hasPrefix("/dev/fd/") || path == "/dev/stdin" || path.hasPrefix("/proc/self/fd/")
-        // Opening a pipe that nobody writes to would wait otherwise.
+        // Without O_NONBLOCK, opening a pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isHandedOver ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else {
             return .failure(errno == ENOENT || errno == ENOTDIR ? .missing : .notReadable)

@@ -12,7 +12,7 @@ public struct DeadSettings: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
-    /// A length of time, or a map.
+    /// Reads a length of time, or a map.
     static func read(_ map: MapReader, _ diagnostics: Diagnostics) -> DeadSettings {
         var out = DeadSettings()
         guard let value = map["dead"] else { return out }

@@ -42,7 +42,7 @@ public struct DeviceUsers: Sendable {
     public var app: String
     /// The `iss` that a token must have.
     public var issuer: String
-    /// The `aud` that a token must have; nil for any, which the file says in so many words.
+    /// The `aud` that a token must have; nil for any, which the file must state explicitly.
     public var audience: String?
     /// Public keys as PEM or JWKS; if empty, they come from `keysURL`.
     public var keys: String
@@ -50,11 +50,11 @@ public struct DeviceUsers: Sendable {
     public var keysURL: String
     /// PEM file of trusted roots for `keysURL` and the token endpoint; empty for the system's.
     public var caFile: String
-    /// How far clocks may differ, in milliseconds.
+    /// Clock skew to tolerate, in milliseconds.
     public var leewayMs: UInt64
     /// Nil if only tokens are accepted.
     public var code: CodeFlow?
-    /// A registration removes the user's other devices.
+    /// Whether a registration removes the user's other devices.
     public var hasOneDevice: Bool
     /// Its position in the file.
     public var position: SourcePosition
@@ -64,7 +64,7 @@ public struct DeviceUsers: Sendable {
 enum DevicesReader {
     private static let scopes = ["read", "write", "presence", "badge", "opens"]
 
-    /// Each mention of an instance in `report:`.
+    /// Every mention of an instance in `report:`.
     typealias Reports = [(instance: String, position: SourcePosition)]
 
     static func read(
@@ -144,7 +144,7 @@ enum DevicesReader {
             position: value.position)
     }
 
-    /// Keys and codes are sent over TLS, except to this host.
+    /// Requires TLS for keys and codes, except to this host.
     private static func checkURL(
         _ given: (text: String, value: ConfigValue), _ key: String, _ map: MapReader
     ) {

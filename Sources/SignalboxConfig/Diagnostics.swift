@@ -3,12 +3,12 @@ public import SignalboxCore
 /// The faults found in one configuration; used by one thread.
 final class Diagnostics {
     var all: [Diagnostic] = []
-    /// Places of values that stand in for missing ones: whether they fit says nothing.
+    /// Positions of stand-ins for missing values, whose faults would be meaningless.
     var standIns: Set<SourcePosition> = []
-    /// Files that values were filled from.
+    /// Files that values were read from.
     var files: [FilledFile] = []
 
-    /// Places of values that a variable or file has added nothing to.
+    /// Positions of values whose variable or file was empty.
     var blanks: Set<SourcePosition> = []
 
     func report(_ code: String, at position: SourcePosition, _ message: String) {

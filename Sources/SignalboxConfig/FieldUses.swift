@@ -1,21 +1,21 @@
 internal import SignalboxCore
 
-/// What a route expects of its events; used by one thread.
+/// The fields and values that a route expects of its events; used by one thread.
 final class FieldUses {
-    /// Fields that conditions and templates read, with the place that names each.
+    /// Fields that conditions and templates read, each with its position.
     var fields: [(path: FieldPath, position: SourcePosition)] = []
-    /// Types that conditions ask for.
+    /// Event types in conditions.
     var types: [(name: String, position: SourcePosition)] = []
 
-    /// How many of `fields` the condition reads: they come first.
+    /// How many of `fields` the condition reads; these come first.
     var conditionCount = 0
-    /// Fields of the data that are spelt in full, `data.typ`: no other field is meant.
+    /// Data fields written in full, `data.typ`, which can mean no other field.
     var spelt: Set<String> = []
 
-    /// Texts that conditions compare with fields, as they are written.
+    /// Texts that conditions compare with fields, as written.
     var literals: [(path: FieldPath, text: String, position: SourcePosition)] = []
 
-    /// Adds what a `when:` names.
+    /// Adds the fields of a `when:`.
     func add(when value: ConfigValue) {
         guard case .map(let entries) = value.kind else { return }
         for entry in entries {
@@ -25,7 +25,7 @@ final class FieldUses {
                     for item in items { add(when: item) }
                 }
             case "not":
-                // What is excluded need not exist.
+                // An excluded field or value need not exist.
                 break
             default:
                 guard let path = FieldPath(entry.key) else { continue }

@@ -1,14 +1,14 @@
 package import SignalboxCore
 
-/// A file that a value was filled from: `${file:path}`.
+/// A file that a value was read from: `${file:path}`.
 package struct FilledFile: Sendable {
-    /// Where it is.
+    /// The resolved path.
     package let path: String
-    /// The path as written, if a part of it comes from a variable or file: that part is never shown.
+    /// The path as written, if a part of it comes from a variable or file: that part must never be shown.
     package let written: String?
-    /// Whether it is only read, and keeps no secret: certificates and public keys.
+    /// Whether it holds no secret: certificates and public keys.
     package let isPublic: Bool
-    /// The place of the value.
+    /// The position of the value.
     package let position: SourcePosition
 
     init(_ path: String, written: String?, text: String, at position: SourcePosition) {
@@ -16,7 +16,7 @@ package struct FilledFile: Sendable {
         isPublic = Self.isPublic(text)
     }
 
-    /// PEM without a private key, and JWKS whose keys have no private part (`d`, or `k` of a shared secret).
+    /// PEM without a private key, or JWKS without private parts (`d`, or `k` of a shared secret).
     private static func isPublic(_ text: String) -> Bool {
         if text.contains("-----BEGIN ") { return !text.contains("PRIVATE KEY") }
         return text.contains("\"kty\"") && !text.contains("\"d\"") && !text.contains("\"k\"")

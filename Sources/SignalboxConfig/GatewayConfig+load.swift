@@ -1,10 +1,9 @@
 public import SignalboxCore
 
 extension GatewayConfig {
-    /// Reads a configuration and reports all its faults at once, in file order.
+    /// Parses a configuration and reports all its faults at once, in file order.
     ///
-    /// A config with faults is returned as far as it could be read, so that a caller can look for more
-    /// of them.
+    /// A config with faults is returned as far as it could be read, so that a caller can look for more faults.
     public static func load(
         _ path: String, environment: ConfigEnvironment
     ) -> (config: GatewayConfig, diagnostics: [Diagnostic]) {
@@ -308,7 +307,7 @@ extension GatewayConfig {
             guard
                 let map = MapReader(entry.value, owner: owner, .plugin, diagnostics)
             else { continue }
-            // Routes may name a plugin even if its library is not usable.
+            // A plugin with an unusable library is listed all the same, since routes may name it.
             let library = map.text("library", required: true)
             let proxy = map.text("proxy")
             plugins.append(

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 extension GatewayConfig {
-    /// The secrets of the gateway's own sections, none of them empty; those of plugins are named by their schemas.
+    /// The non-empty secrets of the gateway's own sections; schemas mark those of plugins.
     ///
     /// Never logged, and not shown with the configuration.
     package var secrets: [String] {

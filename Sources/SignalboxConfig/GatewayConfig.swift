@@ -2,13 +2,13 @@ public import SignalboxCore
 
 /// The `gateway:` section.
 public struct GatewaySettings: Sendable {
-    /// What this gateway calls itself among others; nil for the name of the host and the port of `listen`.
+    /// The gateway's name in a fleet; nil for the host's name and the port of `listen`.
     public var name: String?
-    /// The address for webhooks; nil for none, if the embedding program hands requests in.
+    /// The address for webhooks; nil for none, if the embedding program passes requests itself.
     public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8080)
     /// The address for operators; nil for none.
     public var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
-    /// Hosts that clients of `admin` may name, in addition to its address and those of this machine.
+    /// Further hosts that clients of `admin` may name, besides its address and those of this machine.
     public var adminHosts: [String] = []
     /// The bearer token that clients of `admin` must send; nil for none.
     ///
@@ -20,30 +20,29 @@ public struct GatewaySettings: Sendable {
     public var sources: [String] = []
     /// TLS of `listen`; nil for plain HTTP, with TLS in front.
     public var tls: TLSSettings?
-    /// The database that several gateways use; nil for SQLite in the data folder.
+    /// The database that several gateways share; nil for SQLite in the data folder.
     public var store: PostgresSettings?
     /// Folder for durable data.
     public var dataFolder = "./data"
-    /// How long a stop waits for work that is under way, in milliseconds.
+    /// How long a stop waits for work in progress, in milliseconds.
     public var drainMs: UInt64 = 30_000
-    /// How long a stop waits before anything ends, so that load balancers notice it, in milliseconds.
+    /// How long a stop waits before closing anything, so that load balancers notice it, in milliseconds.
     public var shutdownDelayMs: UInt64 = 0
-    /// How long the dedupe key of an event is remembered if its plugin does not say, in milliseconds;
-    /// 0 for not at all.
+    /// How long the dedupe key of an event is kept if its plugin does not say, in milliseconds; 0 to keep none.
     public var dedupeMs: UInt64 = 600_000
-    /// The longest time that a key is remembered, in milliseconds.
+    /// The longest time a dedupe key is kept, in milliseconds.
     public static let dedupeMsMax: UInt64 = 7 * 86_400_000
-    /// The file that changes are recorded in, as given; nil: the log.
+    /// The audit file, as given; nil for the log.
     public var auditFile: String?
-    /// Bounds of the listeners.
+    /// Limits of the listeners.
     public var limits = ListenerLimits()
-    /// The address of the device registry's API; nil: it is on `listen`. In the file it is `devices.listen`.
+    /// The device registry's own address, `devices.listen` in the file; nil if it uses `listen`.
     public var devicesListen: ListenAddress?
-    /// Whether changed files of the configuration are applied without being told to.
+    /// Whether changed files of the configuration are applied automatically.
     public var watch = false
-    /// How much of what happened is kept for traces.
+    /// How much history is kept for traces.
     public var history = HistoryLimits()
-    /// Where spans are sent; nil: nowhere.
+    /// Where spans are sent; nil for nowhere.
     public var tracing: TracingSettings?
     /// Which dead letters are kept.
     public var dead = DeadSettings()
@@ -60,17 +59,17 @@ public struct GatewaySettings: Sendable {
 
 /// `gateway.limits`.
 public struct ListenerLimits: Sendable, Hashable {
-    /// Most connections of the public listener; nil: as many as the file descriptors allow, up to 10,000.
+    /// Most connections of the public listener; nil for as many as the file descriptors allow, up to 10,000.
     public var connections: Int?
-    /// Most requests per second of one client address; 0: any number.
+    /// Most requests per second and client address; 0 for no limit.
     public var clientRate = 0
-    /// Most requests per second for one source, and for the device registry; 0: any number.
+    /// Most requests per second and source, and for the device registry; 0 for no limit.
     public var sourceRate = 0
-    /// Most authorization codes per second of one client address; 0: any number.
+    /// Most authorization codes per second and client address; 0 for no limit.
     public var codeRate = 10
-    /// Most changes per second of one user (`devices.users`); 0: any number.
+    /// Most changes per second and user (`devices.users`); 0 for no limit.
     public var userRate = 20
-    /// Most devices of one event, after its users were looked up.
+    /// Most devices per event, after its users were looked up.
     public var devicesPerEvent = 100_000
 
     /// The defaults.
@@ -95,7 +94,7 @@ public enum Isolation: String, Sendable, CaseIterable {
     case none
     /// In its own process.
     case process
-    /// In its own process, which can do little.
+    /// In its own process, confined by a sandbox.
     case sandbox
 }
 
@@ -107,11 +106,11 @@ public struct PluginSettings: Sendable {
     public var position: SourcePosition
     /// `Zendesk`, or a path.
     public var library: String
-    /// The library is the value of a variable or file, which no message may show.
+    /// Whether the library's value comes from a variable or file, so that messages must not show it.
     public var isLibrarySecret = false
     /// The position of the library.
     public var libraryPosition: SourcePosition
-    /// The SHA-256 that the library's file must have, in hexadecimal; nil: any.
+    /// The SHA-256 that the library's file must have, in hexadecimal; nil for any.
     public var sha256: String?
     /// Where its code runs.
     public var isolation: Isolation
@@ -119,18 +118,18 @@ public struct PluginSettings: Sendable {
     public var isIsolated: Bool { isolation != .none }
     /// The position of `isolation`.
     public var isolationPosition: SourcePosition
-    /// How long the dedupe keys of its events are remembered, in milliseconds, whatever the plugin says;
-    /// 0 for not at all, nil for as long as the plugin says.
+    /// How long dedupe keys of its events are kept, in milliseconds, overriding the plugin; 0 to keep none, nil for the
+    /// plugin's own choice.
     public var dedupeMs: UInt64?
-    /// The proxy of its connections, which may have a password; nil: as the environment says.
+    /// The proxy of its connections, which may contain a password; nil for that of the environment.
     public var proxy: String?
     /// The position of `proxy`.
     public var proxyPosition: SourcePosition
-    /// The config, to be checked against the plugin's schema; nil if the file has none.
+    /// The config, not yet checked against the plugin's schema; nil if the file has none.
     public var config: ConfigValue?
 }
 
-/// One entry of `routes:`, with the positions of the values that only plugins can check.
+/// One entry of `routes:`, with the positions of values that only plugins can check.
 public struct RouteSettings: Sendable {
     /// The route.
     public var route: Route
@@ -138,7 +137,7 @@ public struct RouteSettings: Sendable {
     public var position: SourcePosition
     /// The position of each source.
     public var sourcePositions: [String: SourcePosition]
-    /// What filters it, as given, in the order of `route.filters`.
+    /// Its filters as given, in the order of `route.filters`.
     public var filters: [(position: SourcePosition, options: ConfigValue?)]
     /// The position of the builder.
     public var builderPosition: SourcePosition
@@ -148,17 +147,17 @@ public struct RouteSettings: Sendable {
     public var senderPositions: [String: SourcePosition]
     /// The route as given.
     public var given: ConfigValue
-    /// Fields that its condition and its templates read, each with the place that names it.
+    /// Fields that its condition and templates read, each with its position.
     public var fields: [(path: FieldPath, position: SourcePosition)]
-    /// Types that its condition asks for.
+    /// Event types in its condition.
     public var types: [(name: String, position: SourcePosition)]
-    /// Texts that its condition compares with fields, as they are written.
+    /// Texts that its condition compares with fields, as written.
     package var literals: [(path: FieldPath, text: String, position: SourcePosition)] = []
-    /// How many of `fields` its condition reads: they come first.
+    /// How many of `fields` its condition reads; these come first.
     package var conditionFieldCount = 0
-    /// Fields of the data that are spelt in full, `data.typ`.
+    /// Data fields written in full, `data.typ`.
     package var speltFields: Set<String> = []
-    /// The entry as JSON, to tell whether it has changed.
+    /// The entry as JSON, to detect changes.
     public var text: String { given.json.text }
 }
 
@@ -174,11 +173,11 @@ public struct GatewayConfig: Sendable {
     public var dataPath: String { path(gateway.dataFolder) }
     /// The whole file as given; nil if it is not YAML.
     public var given: ConfigValue?
-    /// A path of the file, which starts from its folder unless it is absolute.
+    /// A path in the file, resolved against its folder unless it is absolute.
     public func path(_ given: String) -> String {
         given.hasPrefix("/") ? given : "\(folder)/\(given)"
     }
-    /// The path of `gateway.audit`; nil: the log.
+    /// The path of `gateway.audit`; nil for the log.
     public var auditPath: String? {
         gateway.auditFile.map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
     }
@@ -194,19 +193,19 @@ public struct GatewayConfig: Sendable {
     public var deviceUsers: [DeviceUsers] = []
     /// `devices.report`: the instances that get reports about an app's devices.
     public var deviceListeners = DeviceListeners()
-    /// Each mention of an instance in `devices.report`, in the file's order.
+    /// Every mention of an instance in `devices.report`, in file order.
     public var deviceReports: [(instance: String, position: SourcePosition)] = []
     /// `outcomes:`, in the file's order.
     public var outcomeReceivers: [OutcomeReceiver] = []
-    /// `texts:` as JSON, to tell whether they have changed; empty if there are none.
+    /// `texts:` as JSON, to detect changes; empty without texts.
     public var texts = ""
     /// `routes:`, in the file's order.
     public var routes: [RouteSettings] = []
-    /// Places of values that stand in for missing ones.
+    /// Positions of stand-ins for missing values.
     public var standIns: Set<SourcePosition> = []
-    /// Places of values that a variable or file has added nothing to.
+    /// Positions of values whose variable or file was empty.
     package var blanks: Set<SourcePosition> = []
-    /// Files that values were filled from (`${file:path}`), in the file's order.
+    /// Files that values were read from (`${file:path}`), in file order.
     package var files: [FilledFile] = []
     /// `tests:`, in the file's order.
     public var tests: [RouteTest] = []

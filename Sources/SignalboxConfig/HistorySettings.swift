@@ -1,11 +1,11 @@
 internal import SignalboxCore
 
-/// `gateway.history`: how much of what happened is kept for `signalbox trace`.
+/// `gateway.history`: how much history is kept for `signalbox trace`.
 enum HistorySettings {
     private static let keep: ClosedRange<UInt64> = 60_000...400 * 86_400_000
     private static let megabytes: ClosedRange<Int64> = 1...1_048_576
 
-    /// A length of time, a map, or false for nothing.
+    /// Reads a length of time, a map, or false to keep nothing.
     static func read(_ map: MapReader, _ diagnostics: Diagnostics) -> HistoryLimits {
         var out = HistoryLimits()
         guard let value = map["history"] else { return out }

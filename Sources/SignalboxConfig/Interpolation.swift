@@ -2,7 +2,7 @@ internal import SignalboxCore
 
 /// Fills `${env:NAME}`, `${env:NAME:-other}` and `${file:path}`; `$${` is a literal `${`.
 ///
-/// A default and a path may hold further references. The result is marked as secret: no error and no log may show it.
+/// Defaults and paths may contain further references. The result is marked as secret, so no error or log shows it.
 struct Interpolation {
     let environment: ConfigEnvironment
     /// The folder that relative paths start from.
@@ -28,7 +28,7 @@ struct Interpolation {
         var source: Source?
         let filled = fill(parts, at: position, &source)
         let isSecret = parts.contains { if case .reference = $0 { true } else { false } }
-        // A value can be read again when its file changes only if it is exactly one `${file:...}`.
+        // Only a value that is exactly one `${file:...}` can be read again when its file changes.
         var value = ConfigValue(
             .string(filled), at: position, isSecret: isSecret,
             secretFile: source?.file)
@@ -64,7 +64,7 @@ struct Interpolation {
         return out
     }
 
-    /// The value of what is between `${` and `}`.
+    /// The value of a reference, the part between `${` and `}`.
     private func value(
         of inner: [ReferencedText], at position: SourcePosition, _ source: inout Source?
     ) -> String {
@@ -72,7 +72,7 @@ struct Interpolation {
         switch inner.first {
         case .text(let start) where start.hasPrefix("env:"):
             let (name, other) = ReferencedText.split(inner, after: "env:".count)
-            // A name that holds a value is never shown.
+            // A name that contains a value must not be shown.
             let shown = ReferencedText.written(name)
             let variable = fill(name, at: position, &aside)
             if let value = environment.variables[variable], !value.isEmpty { return value }
@@ -105,7 +105,7 @@ struct Interpolation {
             source = Source(
                 file: path, raw: String(validating: bytes, as: UTF8.self) == nil ? bytes : nil)
             var text = String(decoding: bytes, as: UTF8.self)
-            // Editors end a file with a line break; a secret has none.
+            // Editors end a file with a line break, which is not part of the secret.
             if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
             diagnostics.files.append(
                 FilledFile(
@@ -122,10 +122,10 @@ struct Interpolation {
     }
 }
 
-/// A text with references, parsed: `${` and `}` match, also inside each other.
+/// A parsed text with references; `${` and `}` must match, also when nested.
 indirect enum ReferencedText {
     case text(String)
-    /// What is between `${` and `}`.
+    /// The part between `${` and `}`.
     case reference([ReferencedText])
 
     struct Fault: Error {
@@ -171,7 +171,7 @@ indirect enum ReferencedText {
         return out
     }
 
-    /// Splits at the first `:-` outside of inner references; `count` characters are left out at the start.
+    /// Splits at the first `:-` outside of nested references, after dropping `count` characters at the start.
     static func split(
         _ parts: [ReferencedText], after count: Int
     ) -> (name: [ReferencedText], other: [ReferencedText]?) {
@@ -193,7 +193,7 @@ indirect enum ReferencedText {
         return (name, nil)
     }
 
-    /// The text as the file has it.
+    /// The text as written in the file.
     static func written(_ parts: [ReferencedText]) -> String {
         parts.map { part in
             switch part {

@@ -3,15 +3,15 @@ internal import SignalboxCore
 
 /// An address to listen on.
 public struct ListenAddress: Sendable, Hashable {
-    /// The longest path of a Unix socket that the system takes.
+    /// The longest path of a Unix socket that the system allows.
     private static let pathBytesMax = 107
 
-    /// A host name or an IP address; for a Unix socket its absolute path.
+    /// A host name or IP address; the absolute path for a Unix socket.
     public var host: String
     /// 0 for any free port, and for a Unix socket.
     public var port: Int
 
-    /// The path of a Unix socket; nil: it is a TCP address.
+    /// The path of a Unix socket; nil for a TCP address.
     public var path: String? { host.hasPrefix("/") ? host : nil }
 
     /// Makes an address.
@@ -20,7 +20,7 @@ public struct ListenAddress: Sendable, Hashable {
         self.port = port
     }
 
-    /// Reads `host:port`, `[::1]:8080`, `:8080` and `unix:/run/signalbox/admin.sock`.
+    /// Parses `host:port`, `[::1]:8080`, `:8080` and `unix:/run/signalbox/admin.sock`.
     public init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = text.dropFirst("unix:".count)
@@ -45,7 +45,7 @@ public struct ListenAddress: Sendable, Hashable {
         self.init(host: name.isEmpty ? "0.0.0.0" : String(name), port: port)
     }
 
-    /// What to write instead of a value that is no address, if that is clear from the value.
+    /// What to write instead of an invalid address, if the value shows it.
     static func advice(_ value: ConfigValue) -> String? {
         var text = value.string ?? ""
         if text.hasPrefix("unix:") {
@@ -69,7 +69,7 @@ public struct ListenAddress: Sendable, Hashable {
 
     /// Whether only programs on this machine can reach it.
     ///
-    /// Any other name than `localhost` may mean any address, so it does not count.
+    /// Names other than `localhost` do not count, since they may resolve to any address.
     package var isLoopback: Bool {
         if path != nil { return true }
         guard let bytes = Self.bytes(of: host) else { return host.lowercased() == "localhost" }
@@ -77,7 +77,7 @@ public struct ListenAddress: Sendable, Hashable {
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// Whether it means every address of the machine.
+    /// Whether it stands for all addresses of the machine.
     package var isWildcard: Bool { Self.bytes(of: host)?.allSatisfy { $0 == 0 } ?? false }
 
     /// The 4 or 16 bytes of an IP address without brackets; nil if it is not one.
@@ -91,7 +91,7 @@ public struct ListenAddress: Sendable, Hashable {
 }
 
 extension ListenAddress: CustomStringConvertible {
-    /// As in gateway.yaml.
+    /// The address as written in gateway.yaml.
     public var description: String {
         if let path { return "unix:\(path)" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

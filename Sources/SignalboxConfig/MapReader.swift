@@ -1,14 +1,13 @@
 internal import SignalboxCore
 
-/// Reads one map of the configuration, key by key. Faults are reported and never thrown, so that
-/// all are found at once.
+/// Reads a map of the configuration, key by key. Faults are collected, not thrown, so that all are found at once.
 struct MapReader {
     let owner: String
     let value: ConfigValue
     private let entries: [ConfigValue.Entry]
     private let diagnostics: Diagnostics
 
-    /// Starts on a map; reports a value of another type, and unknown keys.
+    /// Starts reading a map; reports other types and unknown keys.
     ///
     /// `owner` names the map in messages: `route "support"`.
     init?(
@@ -41,7 +40,7 @@ struct MapReader {
             code, at: value?.position ?? self.value.position, "\(owner): \(message)")
     }
 
-    /// The text of a key; reports a value of another type, and a missing key if it is required.
+    /// The text of a key; reports other types, and a missing key if it is required.
     func text(_ key: String, required: Bool = false) -> (text: String, value: ConfigValue)? {
         guard let value = self[key] else {
             if required { report("missing-key", at: nil, "\(key) is required") }
@@ -148,7 +147,7 @@ struct MapReader {
 }
 
 extension ConfigValue {
-    /// A name for a message, with a suggestion of what was meant; never the value of a secret.
+    /// A name for a message, with a suggestion of the intended one; never the value of a secret.
     func shown(_ name: String, among candidates: some Sequence<String>) -> String {
         isSecret
             ? "(the value of a variable or file)"

@@ -8,7 +8,7 @@ enum Names {
         return text.utf8.count <= 64 && isName(rest)
     }
 
-    /// What a value that is no name has to be.
+    /// The rule that an invalid name violates.
     static func rule(_ value: ConfigValue) -> String {
         value.isSecret
             ? "write the name itself, not a variable or file: it appears in logs and metrics"

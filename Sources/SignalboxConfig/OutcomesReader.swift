@@ -1,8 +1,8 @@
 public import SignalboxCore
 
-/// A receiver of results: one entry of `outcomes:`.
+/// A receiver of outcomes: one entry of `outcomes:`.
 public struct OutcomeReceiver: Sendable, Hashable {
-    /// Appears in logs and metrics.
+    /// Its name in logs and metrics.
     public var name: String
     /// Where batches go.
     public var target: Target
@@ -11,10 +11,10 @@ public struct OutcomeReceiver: Sendable, Hashable {
 
     /// Where batches go.
     public enum Target: Sendable, Hashable {
-        /// They are posted to a URL. The secret signs them and is never logged; `caFile` is a PEM file of trusted
-        /// roots, nil for the system's.
+        /// Posted to a URL. The secret signs them and is never logged; `caFile` is a PEM file of trusted roots, nil for
+        /// the system's.
         case web(url: String, secret: String, caFile: String?)
-        /// They are handed to the instance with this name.
+        /// Passed to the instance with this name.
         case plugin(String)
     }
 

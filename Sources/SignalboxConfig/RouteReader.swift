@@ -6,11 +6,11 @@ struct RouteReader {
     /// Sources whose events the embedding program submits.
     let programSources: [String]
     let policies: [String: RetryPolicy]
-    /// Texts that templates can name.
+    /// Texts that templates can refer to.
     let texts: [String: TextByLocale]
     let diagnostics: Diagnostics
     private var lines: [String: Int] = [:]
-    /// Of the route that is being read.
+    /// The field uses of the route being read.
     private var uses = FieldUses()
 
     init(
@@ -152,7 +152,7 @@ struct RouteReader {
                 continue
             }
             if plugin(name, at: entry.value, map) {
-                // As devices have it.
+                // Devices have platforms in lower case.
                 out.append((entry.key.lowercased(), name, entry.value.position))
             }
         }

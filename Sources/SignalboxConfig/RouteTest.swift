@@ -1,8 +1,8 @@
 public import SignalboxCore
 
-/// One entry of `tests:`: what comes in, and what should come of it.
+/// One entry of `tests:`: an input and the expected results.
 public struct RouteTest: Sendable {
-    /// What comes in.
+    /// The input.
     public enum Given: Sendable {
         /// A request for a plugin.
         case webhook(Webhook)
@@ -10,7 +10,7 @@ public struct RouteTest: Sendable {
         case event(source: String, JSONValue)
     }
 
-    /// A request for a plugin; what is nil is taken from the plugin's first path.
+    /// A request for a plugin; nil members are taken from the plugin's first path.
     public struct Webhook: Sendable {
         /// The instance.
         public var plugin: String
@@ -27,13 +27,13 @@ public struct RouteTest: Sendable {
         /// The body's file, relative to gateway.yaml.
         public var bodyFile: String?
 
-        /// A request for an instance; empty: the one that serves the path.
+        /// A request for an instance; empty for the one that serves the path.
         public init(plugin: String) { self.plugin = plugin }
     }
 
-    /// What should be, among the pushes that the filters choose.
+    /// What to expect, among the pushes that match the other keys.
     public struct Expectation: Sendable {
-        /// Where it is in the file.
+        /// Its position in the file.
         public var position: SourcePosition
         /// Only pushes of this route.
         public var route: String?
@@ -43,34 +43,34 @@ public struct RouteTest: Sendable {
         public var platform: String?
         /// Only pushes to this user.
         public var user: String?
-        /// How many there are; nil: at least one, unless something else is expected.
+        /// The number of pushes; nil for at least one, unless something else is expected.
         public var pushes: Int?
-        /// Members that the body must have, or the notification if its sender has a transport of its own; a null stands for a member that is missing.
+        /// Members of the body, or of the notification if the sender has its own transport; null for a missing member.
         public var payload: JSONValue?
         /// A file with the whole body, relative to gateway.yaml.
         public var payloadFile: String?
-        /// When a filter of the route lets it be sent, in Unix milliseconds; 0: at once; nil: it does not matter.
+        /// When a filter lets it be sent, in Unix milliseconds; 0 for at once, nil for any time.
         public var notBeforeUnixMs: UInt64?
         /// Header fields that the request must have.
         public var headers: [Attribute] = []
-        /// Why a recipient is left out.
+        /// Why a recipient is skipped.
         public var skipped: String?
-        /// The status that the webhook is answered.
+        /// The status with which the webhook is answered.
         public var status: Int?
     }
 
-    /// What it shows.
+    /// The test's name.
     public var name: String
-    /// Where it is in the file.
+    /// Its position in the file.
     public var position: SourcePosition
-    /// What comes in.
+    /// The input.
     public var given: Given
-    /// The device registry's devices, with the names of the C struct; nil: users without a device get invented ones.
+    /// The device registry's devices, with the names of the C struct; nil to invent devices for users without any.
     public var devices: [JSONValue]?
-    /// What plugins' own calls are answered: `url`, `status`, `headers`, `body`.
+    /// The answers to plugins' own calls: `url`, `status`, `headers`, `body`.
     public var answers: [JSONValue] = []
-    /// The time, in Unix milliseconds; nil: that of all tests.
+    /// The time, in Unix milliseconds; nil for the default of all tests.
     public var nowUnixMs: UInt64?
-    /// What should come of it; empty: no push.
+    /// The expected results; empty if no push is expected.
     public var expect: [Expectation] = []
 }

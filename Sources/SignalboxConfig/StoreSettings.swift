@@ -1,22 +1,22 @@
 public import SignalboxCore
 
-/// `gateway.store.postgres`: the store is a database that several gateways use.
+/// `gateway.store.postgres`: the database that several gateways share.
 public struct PostgresSettings: Sendable, Equatable {
     /// The database's address, with its password.
     ///
     /// Never logged.
     public var address: String
-    /// Whether connections go through a pooler that hands each transaction to another connection.
+    /// Whether connections go through a pooler that may run each transaction on a different connection.
     public var isPooled = false
-    /// How long the deliveries of a gateway that died stay its own, in milliseconds.
+    /// How long the leases of a gateway that died stay valid, in milliseconds.
     public var leaseMs: UInt64 = 20_000
-    /// A gateway extends its leases four times in each, and a commit of a loaded database takes a second now and then.
-    /// Longer than the other end, the deliveries of a dead gateway would be late for most uses.
+    /// A gateway extends its leases four times within this, and a loaded database occasionally takes a second to
+    /// commit. Beyond the upper limit, deliveries of a dead gateway would be too late for most uses.
     static let leaseMsRange: ClosedRange<UInt64> = 5_000...600_000
     /// Its position in the file.
     public var position: SourcePosition
 
-    /// Whether a password is part of the address: `password=...`, or `scheme://user:password@...`.
+    /// Whether the address contains a password: `password=...`, or `scheme://user:password@...`.
     var hasPassword: Bool {
         if address.contains("password=") { return true }
         guard let start = address.firstRange(of: "://")?.upperBound,
@@ -41,7 +41,7 @@ public struct PostgresSettings: Sendable, Equatable {
         return out
     }
 
-    /// Positions do not count.
+    /// Compares everything except positions.
     public static func == (a: PostgresSettings, b: PostgresSettings) -> Bool {
         a.address == b.address && a.isPooled == b.isPooled && a.leaseMs == b.leaseMs
     }

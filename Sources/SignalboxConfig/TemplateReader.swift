@@ -3,7 +3,7 @@ internal import SignalboxCore
 /// Reads templates in `build.set`, `build.overrides` and elsewhere.
 struct TemplateReader {
     let owner: String
-    /// Texts that templates can name.
+    /// Texts that templates can refer to.
     var texts: [String: TextByLocale] = [:]
     let diagnostics: Diagnostics
     /// Collects the fields that templates read.

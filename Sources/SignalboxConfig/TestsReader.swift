@@ -137,10 +137,10 @@ struct TestsReader {
         return out
     }
 
-    /// Keys that look at the pushes that are found.
+    /// Keys that inspect the matching pushes.
     private static let looks = ["payload", "payload_file", "headers", "not_before"]
 
-    /// Reports what would pass whatever the gateway does.
+    /// Reports expectations that hold whatever the gateway does.
     private func refuseIdle(_ wanted: RouteTest.Expectation, _ map: MapReader) {
         for key in ["payload", "headers"] {
             guard let value = map[key], case .map(let entries) = value.kind, entries.isEmpty else {
@@ -165,7 +165,7 @@ struct TestsReader {
                 map.report("bad-value", at: value, "with pushes: 0 there is no push with \(key)")
             }
         }
-        // A name that is known to nobody was reported already.
+        // Unknown names were already reported.
         guard wanted.sender.map(plugins.contains) ?? true,
             wanted.route.map({ name in routes.contains { $0.name == name } }) ?? true,
             wanted.sender != nil || wanted.platform != nil,
@@ -181,7 +181,7 @@ struct TestsReader {
             wanted.route == nil ? words : words.replacing(" sends ", with: " never sends "))
     }
 
-    /// Whether a route can have such pushes.
+    /// Whether a route can produce such pushes.
     private func sends(_ route: Route, as wanted: RouteTest.Expectation) -> Bool {
         (wanted.route == nil || wanted.route == route.name)
             && route.senders.contains { platform, sender in

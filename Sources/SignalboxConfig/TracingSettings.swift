@@ -8,12 +8,12 @@ public struct TracingSettings: Sendable, Hashable {
     ///
     /// Never logged.
     public var headers: [Attribute] = []
-    /// Of 100 webhooks that belong to no trace, how many begin one.
+    /// The percentage of webhooks without a trace that start one.
     public var samplePercent = 100
     /// PEM file of trusted roots; nil for the system's.
     public var caFile: String?
 
-    /// Reads `gateway.tracing`; nil: no spans.
+    /// Reads `gateway.tracing`; nil for no spans.
     static func read(_ value: ConfigValue, _ diagnostics: Diagnostics) -> TracingSettings? {
         guard let map = MapReader(value, owner: "gateway.tracing", .tracing, diagnostics),
             let (url, given) = map.text("endpoint", required: true)

@@ -10,7 +10,7 @@ package enum WebURL {
             && rest.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     }
 
-    /// Whether nobody on the way can read the data: https, or this host.
+    /// Whether the data is protected in transit: https, or this host.
     package static func isPrivate(_ text: String) -> Bool {
         if text.hasPrefix("https://") { return text.utf8.count > 8 }
         guard text.hasPrefix("http://") else { return false }

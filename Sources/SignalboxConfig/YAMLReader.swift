@@ -1,10 +1,10 @@
 internal import CYaml
 internal import SignalboxCore
 
-/// Reads YAML into values that know their positions.
+/// Parses YAML into values with positions.
 ///
-/// One document; no anchors, aliases or tags, so that a file means what it shows and cannot expand
-/// while it is read.
+/// One document without anchors, aliases or tags, so that a file means what it shows and cannot expand while it is
+/// read.
 struct YAMLReader {
     static let depthMax = 64
 
@@ -78,7 +78,7 @@ struct YAMLReader {
         }
     }
 
-    /// Where the parser stopped. For a character that no YAML has, libyaml knows its place in the file alone.
+    /// Where the parser stopped. For an invalid character libyaml gives only its offset in the file.
     private var problemPosition: SourcePosition {
         let mark = parser.problem_mark
         guard parser.error == YAML_READER_ERROR else {
@@ -92,7 +92,7 @@ struct YAMLReader {
             column: before.count - lineStart + 1)
     }
 
-    /// Whether the parser stopped at a tab, which never indents in YAML.
+    /// Whether the parser stopped at a tab, which YAML does not allow as indentation.
     private var isAtTab: Bool {
         let place = problemPosition
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -197,7 +197,7 @@ struct YAMLReader {
     }
 }
 
-/// The meaning of an unquoted word: YAML 1.2's core schema, so that `no` and `on` stay words.
+/// The value of an unquoted word, by YAML 1.2's core schema, so that `no` and `on` stay words.
 enum PlainScalar {
     static func kind(of text: String) -> ConfigValue.Kind {
         switch text {
@@ -209,7 +209,7 @@ enum PlainScalar {
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
         guard let first = digits.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
         else { return .string(text) }
-        // A number would lose its leading zero: 0123 is a word, such as a ticket or a key id.
+        // A number would lose its leading zero, so 0123 stays a word, such as a ticket or key id.
         if first == UInt8(ascii: "0"), digits.count > 1,
             digits.dropFirst().first != UInt8(ascii: ".")
         {

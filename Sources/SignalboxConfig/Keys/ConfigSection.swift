@@ -1,9 +1,9 @@
-/// A map of gateway.yaml with its keys: the one list of them, for the readers, for `signalbox schema` and for
+/// A map of gateway.yaml with its keys: the single list used by the readers, by `signalbox schema` and by
 /// docs/configuration.md, which a test compares with it.
 public struct ConfigSection: Sendable {
     /// The heading in docs/configuration.md, such as `gateway.log`.
     public let heading: String
-    /// In the order that messages list them.
+    /// The keys, in the order of messages.
     public let keys: [ConfigKey]
 
     init(_ heading: String, _ keys: [ConfigKey]) {
@@ -13,7 +13,7 @@ public struct ConfigSection: Sendable {
 
     var names: [String] { keys.map(\.name) }
 
-    /// All sections, each once, the whole file first.
+    /// All sections, each once, starting with the whole file.
     public static var all: [ConfigSection] {
         var found: [ConfigSection] = []
         func visit(_ shape: ConfigShape) {
@@ -36,11 +36,11 @@ public struct ConfigSection: Sendable {
 public struct ConfigKey: Sendable {
     /// Its name.
     public let name: String
-    /// Its sentence in docs/configuration.md.
+    /// Its description in docs/configuration.md.
     public let meaning: String
-    /// Its default there; `required` if it has none.
+    /// Its default in docs/configuration.md; `required` if it has none.
     public let fallback: String
-    /// What its value looks like.
+    /// The shape of its value.
     public let shape: ConfigShape
 
     init(_ name: String, _ meaning: String, _ fallback: String, _ shape: ConfigShape) {
@@ -50,11 +50,11 @@ public struct ConfigKey: Sendable {
         self.shape = shape
     }
 
-    /// Whether a file without it has a fault.
+    /// Whether it is a fault to omit it.
     public var isRequired: Bool { fallback == "required" || meaning.hasSuffix("; required") }
 }
 
-/// What the value of a key looks like.
+/// The shape of a key's value.
 public indirect enum ConfigShape: Sendable {
     case constant(Int64)
     case text
@@ -68,7 +68,7 @@ public indirect enum ConfigShape: Sendable {
     case duration
     /// `host:port`, or false.
     case address
-    /// A text, number or flag, of which a template is made.
+    /// A text, number or flag used as a template.
     case scalar
     case anything
     case section(ConfigSection)

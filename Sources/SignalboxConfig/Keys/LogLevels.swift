@@ -1,5 +1,5 @@
 /// The levels of the log.
 public enum LogLevels {
-    /// From the most lines to the fewest.
+    /// From most to fewest lines.
     public static let all = ["trace", "debug", "info", "notice", "warning", "error"]
 }
