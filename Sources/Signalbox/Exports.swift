@@ -1,3 +1,3 @@
-// A program imports `Signalbox` alone: options, errors and reports are declared in the rooms below it.
+// Lets a program import only `Signalbox`: options, errors and reports are declared in other modules.
 @_exported public import SignalboxGateway
 @_exported public import SignalboxOffline

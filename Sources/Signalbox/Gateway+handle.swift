@@ -2,17 +2,17 @@ internal import SignalboxAdmin
 public import SignalboxCore
 internal import SignalboxHTTP
 
-/// An HTTP request of a program's own server.
+/// An HTTP request received by the program's own server.
 public struct GatewayRequest: Sendable {
     /// `POST`.
     public var method: String
-    /// Without query.
+    /// Without the query.
     public var path: String
-    /// Behind the `?`, or empty.
+    /// The part after the `?`; may be empty.
     public var query = ""
     /// Names in lower case.
     public var headers: [Attribute]
-    /// Raw bytes: signatures are checked on these.
+    /// Raw bytes, as needed to check signatures.
     public var body: [UInt8]
     /// The peer's address; may be empty.
     public var remote = ""
@@ -28,7 +28,7 @@ public struct GatewayRequest: Sendable {
     }
 }
 
-/// The answer to it.
+/// The answer to a `GatewayRequest`.
 public struct GatewayAnswer: Sendable {
     /// 200, 401, ...
     public let status: Int
@@ -39,8 +39,8 @@ public struct GatewayAnswer: Sendable {
 }
 
 extension Gateway {
-    /// Answers a request as the gateway's own listener would: webhooks of plugins and `/v1/devices`.
-    /// A 2xx is given only when what the request brought is on disk.
+    /// Answers a request as the gateway's own listener would: webhooks of plugins and `/v1/devices`. A 2xx means that
+    /// the request's events are on disk.
     public func handle(_ request: GatewayRequest) async -> GatewayAnswer {
         let answer = await httpAnswer(request)
         return GatewayAnswer(status: answer.status, headers: answer.headers, body: answer.body)
@@ -63,9 +63,9 @@ extension Gateway {
         }
     }
 
-    /// Answers a request as the admin listener would, also if there is none: `GET /trace`, `POST /pause`.
+    /// Answers a request as the admin listener would, even without one: `GET /trace`, `POST /pause`.
     ///
-    /// Neither headers nor a token are looked at; changes are audited as "program".
+    /// Ignores headers and needs no token; changes are audited as "program".
     public func admin(_ request: GatewayRequest) async -> GatewayAnswer {
         let answer = await adminService.answer(
             toProgram: HTTPServerRequest(
@@ -77,6 +77,6 @@ extension Gateway {
     /// The current metrics, in the text format of Prometheus.
     public var metricsText: String { adminService.metricsText }
 
-    /// Deliveries that wait or are under way.
+    /// Deliveries that wait or are in progress.
     public var waitingCount: Int { engine.context.store.waitingCount }
 }

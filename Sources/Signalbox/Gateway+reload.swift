@@ -3,8 +3,8 @@ internal import SignalboxGateway
 extension Gateway {
     /// Applies the current configuration file, or `text` if given.
     ///
-    /// Unchanged parts keep running. With a fault this throws, and nothing changes.
-    /// Reloads run one at a time; each returns when the replaced instances have ended.
+    /// Unchanged parts keep running. If the configuration has a fault, this throws and nothing changes. Reloads run one
+    /// at a time; each returns when the replaced instances have ended.
     @discardableResult
     public func reload(text: String? = nil) async throws -> ReloadReport {
         try await reloader.reload(text: text, by: "program")

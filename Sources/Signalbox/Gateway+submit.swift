@@ -6,8 +6,8 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 
 extension Gateway {
-    /// Takes events of a source that is named in `gateway.sources`: all are on disk when this returns,
-    /// or none. `findsOriginals`: says of duplicates which events they repeat, if the history knows it soon.
+    /// Submits events of a source named in `gateway.sources`: when this returns, all are on disk, or none. With
+    /// `findsOriginals`, duplicates name the events they repeat, if the history finds them soon.
     public func submit(
         _ events: [Event], from source: String, findsOriginals: Bool = false
     ) async throws(SubmitError) -> [SubmittedEvent] {
@@ -65,7 +65,7 @@ extension Gateway {
         let isAccepted = context.workers.submit { [self] in
             pipeline.accept(given, from: source, receivedUnixMs: now) { [self] answer, events in
                 let result = Self.result(answer, events)
-                // Whatever was not there any more: the program submits it to the next gateway.
+                // While stopping, any failure is reported as such: the program resubmits to the next gateway.
                 guard case .failure = result, !isTaking else { return done(result) }
                 done(.failure(Self.stopping))
             }
@@ -109,7 +109,7 @@ extension Gateway {
                 message: "event \(index): \(event.recipients.count) recipients; at most "
                     + "\(limits.devicesPerEventMax)")
         }
-        // Some are left out, as those without a sender are.
+        // Unusable recipients are skipped, like those without a sender.
         let isForNobody = event.recipients.allSatisfy {
             $0.device.token.isEmpty && $0.device.user.isEmpty
         }

@@ -14,11 +14,11 @@ public final class Gateway: Sendable {
     /// The program's version.
     public static var version: String { Release.version }
 
-    /// The port of the public listener; 0: there is none.
+    /// The port of the public listener; 0 without one.
     public let port: Int
-    /// The port of the admin listener; nil: there is none.
+    /// The port of the admin listener; nil without one.
     public let adminPort: Int?
-    /// The port of the device registry's own listener; nil: there is none.
+    /// The port of the device registry's own listener; nil without one.
     public let devicesPort: Int?
     let options: GatewayOptions
     let engine: Engine
@@ -30,19 +30,19 @@ public final class Gateway: Sendable {
     private let isClosed = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
 
-    /// Requests and events are taken.
+    /// Whether requests and events are accepted.
     var isTaking: Bool { !isClosed.load(ordering: .acquiring) }
 
-    /// Names the plugin that crashes the process on standard error; for programs that only run a gateway.
+    /// On a crash, names the plugin at fault on standard error; for programs that only run a gateway.
     public static func reportCrashes() { CrashReport.install() }
 
-    /// Raises the process's limit of file descriptors as far as allowed; for programs that only run a gateway.
+    /// Raises the process's file descriptor limit as far as allowed; for programs that only run a gateway.
     public static func raiseDescriptors() { ProcessRoom.raiseDescriptors() }
 
-    /// Starts a gateway: everything runs when this returns, or nothing does when it throws.
+    /// Starts a gateway: everything runs when this returns; if it throws, nothing does.
     public static func start(_ options: GatewayOptions) async throws -> Gateway {
         let files = ReadFiles()
-        // A look at the file is no news for those who watch it.
+        // Gets the original options, so that its reads are not recorded for the file watch.
         let config = ConfigAdmin(options)
         var options = options
         options.environment = files.noting(options.environment)
@@ -100,10 +100,10 @@ public final class Gateway: Sendable {
         options.supervisor?.isReady("Running")
     }
 
-    /// Stops: sends what is in memory within the drain time, and leaves the rest on disk.
+    /// Stops: sends what is in memory within the drain time and leaves the rest on disk.
     ///
-    /// Until everything else has ended, webhooks are accepted, so that the next process is missed as briefly as
-    /// possible; their deliveries wait on disk for it. Returns how many deliveries wait there.
+    /// Webhooks are accepted until everything else has ended, to keep the gap before the next process short; their
+    /// deliveries wait on disk for it. Returns how many deliveries wait there.
     @discardableResult
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
@@ -133,12 +133,12 @@ public final class Gateway: Sendable {
         engine.context.audit.flush()
         await engine.shutdown()
         engine.logger.info("gateway stopped")
-        // Lines that wait are written before the program ends.
+        // Writes pending log lines before the program ends.
         _ = await SystemThread.value { LogWriter.standardError.flush(withinMs: 1_000) }
         return left
     }
 
-    /// While load balancers and clients notice that the gateway stops.
+    /// Gives load balancers and clients time to notice that the gateway stops.
     private func pause(ms: UInt64) async {
         guard ms > 0 else { return }
         engine.logger.notice(
@@ -150,7 +150,7 @@ public final class Gateway: Sendable {
         SystemClock.monotonicNs + ms * 1_000_000
     }
 
-    /// Accepts nothing more and waits, up to the timeout, until deliveries in memory are sent.
+    /// Accepts nothing more, and waits up to the timeout until deliveries in memory are sent.
     ///
     /// Returns how many deliveries stay on disk for the next start.
     @discardableResult

@@ -6,15 +6,15 @@ internal import SignalboxGateway
 internal import SignalboxHTTP
 internal import SignalboxObservability
 
-/// The ports of a gateway: for webhooks, for the device registry if it has one of its own, and for operators.
+/// The gateway's listeners: for webhooks, for the device registry if it has its own, and for operators.
 struct Listeners: Sendable {
-    /// A listener with the name that metrics and errors give it.
+    /// A listener with its name in metrics and errors.
     struct Port: Sendable {
         let name: String
         let server: HTTPServer
     }
 
-    /// What they serve, and how.
+    /// The services behind the listeners, with TLS and passed sockets.
     struct Parts: Sendable {
         let ingest: IngestService
         let admin: AdminService
@@ -41,7 +41,7 @@ struct Listeners: Sendable {
 
     private mutating func open(_ engine: Engine, _ parts: Parts) async throws {
         let (settings, descriptors) = (engine.startSettings, descriptorsMax)
-        // Full public listeners leave descriptors for providers, the database and the admin listener.
+        // Keeps descriptors for providers, the database and the admin listener when the public ones are full.
         let most = min(settings.limits.connections ?? 10_000, descriptors / 2)
         let isApart = settings.devicesListen != nil
         if let address = settings.listen {
@@ -98,15 +98,15 @@ struct Listeners: Sendable {
         }
     }
 
-    /// The port of a listener; nil: there is none.
+    /// The port of a listener; nil if there is no such listener.
     func port(_ name: String) -> Int? { all.first { $0.name == name }?.server.port }
 
-    /// From now on clients are told to leave.
+    /// From now on, asks clients to close their connections.
     func announceEnd() async {
         for port in all where port.name != "admin" { await port.server.announceEnd() }
     }
 
-    /// Ends those through which events and devices come.
+    /// Closes the listeners for events and devices.
     func closePublic() async { await close { $0 != "admin" } }
 
     func closeAdmin() async { await close { $0 == "admin" } }

@@ -2,31 +2,31 @@ internal import SignalboxAdmin
 internal import SignalboxGateway
 internal import SignalboxThreads
 
-/// What became of an event that a program has submitted.
+/// The result for an event that a program submitted.
 public struct SubmittedEvent: Sendable, Hashable {
-    /// How it went.
+    /// What became of it.
     public enum Result: UInt32, Sendable {
         /// It is on disk and has deliveries.
         case accepted = 1
-        /// Its dedupe key was seen before: it was dropped.
+        /// Its dedupe key was already used, so it was dropped.
         case duplicate = 2
-        /// It is on disk for traces: no route takes it.
+        /// It is on disk for traces only, since no route takes it.
         case unrouted = 3
-        /// The same: routes take it, and none has a recipient to send to.
+        /// It is on disk for traces only, since its routes have no recipient to send to.
         case unreached = 4
-        /// The same: a builder failed on it, as the log says.
+        /// It is on disk for traces only, since a builder failed on it, as the log says.
         case failed = 5
     }
 
-    /// Its own id, which outcomes and traces name; also of a duplicate.
+    /// Its own id, which outcomes and traces name; duplicates have one, too.
     public let id: UInt64
-    /// How it went.
+    /// What became of it.
     public let result: Result
     /// How many deliveries were made.
     public let deliveryCount: Int
-    /// Of a duplicate: the event that was accepted, if the history knows it and this was looked for.
+    /// For a duplicate: the event that was accepted, if this was requested and the history knows it.
     public internal(set) var originalID: UInt64?
-    /// Its dedupe key was seen before.
+    /// Whether its dedupe key was already used.
     public var isDuplicate: Bool { result == .duplicate }
 
     init(_ event: CommittedEvent, isDuplicate: Bool) {
@@ -47,11 +47,11 @@ public struct SubmittedEvent: Sendable, Hashable {
 }
 
 extension Gateway {
-    /// All duplicates of one submission together get about this long, in nanoseconds.
+    /// The time to search for the originals of all duplicates of a submission, in nanoseconds.
     private static let searchNs: UInt64 = 500_000_000
 
-    /// Looks in the history for the events that duplicates repeat. A program that submits many of them would read much:
-    /// what is not found soon stays unknown.
+    /// Searches the history for the events that duplicates repeat. With many duplicates that would read a lot, so those
+    /// not found soon stay unknown.
     func findOriginals(of events: inout [SubmittedEvent]) async {
         let (live, store) = (engine.context.live.now, engine.context.store)
         guard live.keepsHistory, events.contains(where: \.isDuplicate) else { return }
