@@ -3,15 +3,15 @@ public import SignalboxCore
 package import SignalboxGateway
 internal import SignalboxJSON
 
-/// What a check found: everything at once, in the file's order.
+/// What a check found: everything at once, in file order.
 public struct CheckReport: Sendable {
     /// The configuration's path as given.
     public let file: String
-    /// A gateway cannot start, or reload, with these.
+    /// Faults that prevent a start or a reload.
     public let faults: [Diagnostic]
-    /// A gateway runs with these, but probably not as meant.
+    /// Settings that work but are probably a mistake.
     public let warnings: [Diagnostic]
-    /// Which proxies connections go through, without passwords; none: everything is direct.
+    /// The proxies in use, without passwords; empty if all connections are direct.
     public let proxies: [String]
 
     /// Checks a configuration with its plugins without running anything.
@@ -25,7 +25,7 @@ public struct CheckReport: Sendable {
             warnings: (plan.warnings + rehearsal.warnings).inOrder, proxies: plan.proxies(options))
     }
 
-    /// Whether the faults may pass without a change: the database is away, for example.
+    /// Whether the faults may pass without a change, such as an unreachable database.
     public var isTemporary: Bool {
         !faults.isEmpty && ConfigurationError(diagnostics: faults).isTemporary
     }

@@ -3,10 +3,10 @@ internal import SignalboxCore
 internal import SignalboxGateway
 
 extension GatewayConfig {
-    /// An app, and the place that names it.
+    /// An app and its position in the file.
     typealias NamedApp = (name: String, position: SourcePosition)
 
-    /// The apps whose devices there are: of clients and users of the registry, of reports, and under a key `app` of plugins.
+    /// The apps that devices belong to: of registry clients and users, of reports, and under a key `app` of plugins.
     var namedApps: [NamedApp] {
         let devices = given?["devices"]
         let people = [devices?["clients"], devices?["users"]].compactMap { $0 }.flatMap(\.items)
@@ -22,7 +22,7 @@ extension GatewayConfig {
                 guard entry.key == "app", let name = entry.value.string else {
                     return apps(in: entry.value)
                 }
-                // Others point into an event.
+                // Others are paths into an event.
                 let isName =
                     !name.isEmpty && !entry.value.isSecret && !"/@.".contains(name.prefix(1))
                 return isName ? [(name, entry.value.position)] : []

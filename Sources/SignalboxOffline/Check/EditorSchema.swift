@@ -4,13 +4,13 @@ internal import SignalboxGateway
 internal import SignalboxJSON
 internal import SignalboxPluginHost
 
-/// The JSON Schema (draft 7) of gateway.yaml, for editors: every key with its sentence of docs/configuration.md, and the
-/// configs of plugins.
+/// The JSON Schema (draft 7) of gateway.yaml for editors: every key with its description in docs/configuration.md, and
+/// the configs of plugins.
 struct EditorSchema: Sendable {
-    /// A schema of a plugin's config, by the name that `library:` gives.
+    /// The schemas of plugins' configs, by the name used in `library:`.
     private var configs: [(library: String, schema: JSONValue)] = []
 
-    /// Adds the config of a plugin, unless its schema cannot be read.
+    /// Adds the config of a plugin, unless its schema is malformed.
     mutating func add(library: String, schema text: String) {
         guard let json = try? JSONValue.parse(text) else { return }
         configs.append((library, Self.plugin(json, isRoot: true)))
@@ -74,7 +74,7 @@ struct EditorSchema: Sendable {
         return .object(members)
     }
 
-    /// What `config` looks like if `library` has this name.
+    /// The schema of `config` if `library` has this name.
     private static func choice(_ plugin: (library: String, schema: JSONValue)) -> JSONValue {
         let isNamed = object([
             "properties": object(["library": object(["const": .string(plugin.library)])]),
@@ -85,7 +85,7 @@ struct EditorSchema: Sendable {
         ])
     }
 
-    /// The sentence and the default, without Markdown's links.
+    /// The description and the default, without Markdown links.
     private static func words(_ key: ConfigKey) -> String {
         var text = key.meaning.replacing(#/\[([^\]]*)\]\([^)]*\)/#) { String($0.output.1) }
         let isSaid = ["", "required", "see below"].contains(key.fallback)
@@ -95,7 +95,7 @@ struct EditorSchema: Sendable {
 
     // MARK: Plugins' keys
 
-    /// A plugin's schema in plain JSON Schema: unknown keys are faults, and `${...}` may stand for any scalar.
+    /// A plugin's schema in plain JSON Schema: unknown keys are faults, and `${...}` is allowed for any scalar.
     private static func plugin(_ json: JSONValue, isRoot: Bool = false) -> JSONValue {
         guard case .object(let members) = json else { return json }
         let dropped = ["format", "$schema"] + (isRoot ? ConfigSchema.rootKeywords : [])

@@ -4,7 +4,7 @@ internal import SignalboxPluginHost
 
 /// Describes plugin libraries, for people and for scripts.
 package struct PluginTool: Sendable {
-    /// What one library says of itself.
+    /// The description of one library.
     package struct Finding: Sendable {
         /// The file.
         package let file: String
@@ -12,7 +12,7 @@ package struct PluginTool: Sendable {
         package let lines: [String]
         /// One line of JSON for scripts.
         package let json: String
-        /// Why it is unusable; nil: it is usable.
+        /// Why it is unusable; nil if it is usable.
         package let fault: String?
     }
 
@@ -20,8 +20,8 @@ package struct PluginTool: Sendable {
     private let command: [String]
     private let confinement: Confinement
 
-    /// `command` runs this program so that it calls `describe` with its last argument. A library's code runs in a sandbox,
-    /// since who looks at one may not trust it yet; `isTrusted`: it has all rights of the caller.
+    /// `command` runs this program so that it calls `describe` with its last argument. A library runs in a sandbox,
+    /// since its inspector may not trust it yet; with `isTrusted` it has all rights of the caller.
     package init(
         folders: [String], options: GatewayOptions, command: [String], isTrusted: Bool = false
     ) {
@@ -41,7 +41,7 @@ package struct PluginTool: Sendable {
         }
     }
 
-    /// Every library in the plugin folders that is a plugin.
+    /// All plugins in the plugin folders.
     package func list() -> [Finding] {
         searchPath.candidates.compactMap { file in
             let found = look(at: file)
@@ -76,8 +76,8 @@ package struct PluginTool: Sendable {
         return schema.json.text
     }
 
-    /// Confines this process, as the gateway that started it says; call it before anything else in a program that
-    /// runs or describes plugins for a gateway.
+    /// Confines this process as the gateway that started it demands. Call it first in a program that runs or describes
+    /// plugins for a gateway.
     package static func confine() { Confiner.enter() }
 
     /// Runs an isolated plugin in this process until its gateway ends.

@@ -7,7 +7,7 @@ internal import SignalboxPostgres
 internal import SignalboxStore
 internal import SignalboxThreads
 
-/// Makes and starts what a start would, asks what only running plugins can tell, and ends it again.
+/// Makes and starts what a gateway would, checks what only running plugins can tell, and stops it again.
 ///
 /// Nothing leaves the process: the instances have neither network nor store, and fetch no credentials.
 package struct Rehearsal {
@@ -33,7 +33,7 @@ package struct Rehearsal {
         return out
     }
 
-    /// Looks at the store, also while a gateway uses it, and changes nothing.
+    /// Checks the store, even while a gateway uses it; changes nothing.
     private mutating func look(at plan: GatewayPlan) async {
         let (config, folder) = (plan.config, plan.config.dataPath)
         let fault: StoreError?
@@ -83,13 +83,13 @@ package struct Rehearsal {
         await set.stop(deadlineMs: 1_000)
     }
 
-    /// Apps of `devices:` and of sources that no sender of a route takes, or that are nearly one that a sender takes.
+    /// Apps of `devices:` and of sources that no route's sender handles, or that look like a misspelt one.
     private func unknownApps(_ set: InstanceSet, _ plan: GatewayPlan) async -> [Diagnostic] {
-        // A topic may be one of the secrets that are missing.
+        // A topic may be one of the missing secrets.
         let apps = plan.config.standIns.isEmpty ? plan.config.namedApps : []
         let named = Set(apps.map(\.name))
         let senders = Set(plan.routes.flatMap(\.senders.values)).filter { set.senders[$0] != nil }
-        // One that takes any app knows no names.
+        // A sender that takes any app has no list of names.
         var choosing: [String] = []
         for sender in senders.sorted() {
             let takesAny = await takes("no-such-app.invalid", set.senders[sender]?.http)
@@ -117,13 +117,13 @@ package struct Rehearsal {
         return out
     }
 
-    /// Whether one name is surely the other, misspelt. Names that differ by a digit are two apps.
+    /// Whether one name is clearly a misspelling of the other. Names that differ by a digit are two apps.
     private static func isSlip(_ name: String, _ other: String) -> Bool {
         Suggestion.isOneStep(from: name, to: other)
             && name.filter { !$0.isNumber } != other.filter { !$0.isNumber }
     }
 
-    /// A sender with a transport of its own does not say which apps it takes.
+    /// True for a sender with its own transport, which does not declare its apps.
     private func takes(_ app: String, _ role: (any Translating)?) async -> Bool {
         do throws(PluginFault) {
             _ = try await role?.endpoint(app: app)

@@ -5,13 +5,13 @@ internal import SignalboxGateway
 internal import SignalboxPostgres
 internal import SignalboxStore
 
-/// A store as an operator names it.
+/// A store as named by an operator.
 enum StorePlace {
     case folder(String)
     case database(PostgresAddress)
 
-    /// `name` is the argument that gives the text. A text that may be a mistyped address is never repeated: it may
-    /// hold a password.
+    /// `name` is the argument that holds the text. A possibly mistyped address is never repeated, since it may contain
+    /// a password.
     init(_ text: String, as name: String) throws {
         if PostgresAddress.isOne(text) {
             self = .database(try Self.address(text))
@@ -21,7 +21,7 @@ enum StorePlace {
                     + "gateway.yaml")
         } else if text.hasSuffix(".yaml") || text.hasSuffix(".yml") {
             let (config, diagnostics) = GatewayConfig.load(text, environment: .process)
-            // With a fault in it, the store that it names may be another one.
+            // A faulty file may name the wrong store.
             guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
             if let settings = config.gateway.store {
                 self = .database(try Self.address(settings.address))
@@ -33,7 +33,7 @@ enum StorePlace {
         }
     }
 
-    /// Why a text names no folder; nil: it may.
+    /// Why a text cannot be a folder; nil if it can.
     private static func fault(_ text: String) -> String? {
         if text.isEmpty { return "is empty" }
         let isPath = ["/", "./", "../"].contains { text.hasPrefix($0) } && !text.hasPrefix("//")

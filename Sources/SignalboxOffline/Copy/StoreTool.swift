@@ -5,13 +5,13 @@ internal import SignalboxPostgres
 internal import SignalboxStore
 internal import SignalboxThreads
 
-/// What operators do with a whole store: look at it, make its tables, copy it.
+/// Operators' commands for a whole store: show its status, create its tables, copy it.
 ///
 /// A store is named by a data folder, by the address of a database, or by a gateway.yaml that names one.
 package enum StoreTool {
     /// How far a copy has come.
     package struct Progress: Sendable {
-        /// What is copied now.
+        /// What is being copied.
         package var words: String
         /// How many are copied.
         package var done: Int
@@ -25,13 +25,13 @@ package enum StoreTool {
     package struct Copied: Sendable {
         /// One line for each kind of record.
         package var lines: [String]
-        /// Deliveries that the source had and that could not be read.
+        /// Deliveries of the source that could not be read.
         package var damaged: Int
-        /// Deliveries that wait in both stores now.
+        /// Deliveries that wait in both stores.
         package var waiting: Int
-        /// Where the source is; holds no password.
+        /// The source; contains no password.
         package var source: String
-        /// An earlier copy had finished, and this one had nothing to do.
+        /// Whether an earlier copy was complete, so that nothing was left to do.
         package var wasFinished: Bool
     }
 
@@ -39,7 +39,7 @@ package enum StoreTool {
     package struct Fault: Error, Sendable, CustomStringConvertible {
         /// Names the store, the fault and the fix.
         package let description: String
-        /// The same command may succeed later.
+        /// Whether the same command may succeed later.
         package let isTemporary: Bool
 
         package init(_ error: StoreError) {
@@ -65,7 +65,7 @@ package enum StoreTool {
         }
     }
 
-    /// Makes the tables of a store if there are none. Returns what it did; `waiting` is told what it waits for.
+    /// Creates the tables of a store if they are missing. Returns what it did; `waiting` is told what it waits for.
     package static func migrate(
         _ store: String, waiting: @escaping @Sendable (String) -> Void
     ) async throws -> String {
@@ -81,7 +81,7 @@ package enum StoreTool {
         }
     }
 
-    /// Copies everything from one store to another, or what is missing of an unfinished copy.
+    /// Copies everything from one store to another, or resumes an unfinished copy.
     package static func copy(
         from: String, to: String, waiting: @escaping @Sendable (String) -> Void,
         progress: @escaping @Sendable (Progress) -> Void

@@ -8,11 +8,11 @@ extension RouteGraph {
         static let gapY = 18
         static let margin = 20
         static let top = 52
-        /// Longer names are cut; the whole one is the node's tooltip.
+        /// Longer names are cut; the node's tooltip has the full name.
         static let letters = 24
     }
 
-    /// The graph as a picture of its own: four columns, from source to sender, that reads on light and dark pages.
+    /// The graph as a standalone image with four columns, from source to sender, for light and dark pages.
     package var svg: String {
         var rows: [Int: Int] = [:]
         var counts = [Int](repeating: 0, count: Column.allCases.count)
@@ -29,7 +29,7 @@ extension RouteGraph {
             Size.margin + node.column.rawValue * (Size.width + Size.gapX)
         }
         func y(_ index: Int) -> Int {
-            // A short column stands in the middle of a long one.
+            // Short columns are centred.
             let missing = most - counts[nodes[index].column.rawValue]
             return Size.top + (rows[index] ?? 0) * (Size.height + Size.gapY)
                 + missing * (Size.height + Size.gapY) / 2
@@ -55,7 +55,7 @@ extension RouteGraph {
             let middle = (x1 + x2) / 2
             out += "<path d=\"M\(x1) \(y1) C\(middle) \(y1) \(middle) \(y2) \(x2) \(y2)\"/>\n"
         }
-        // Once per node: the labels of its edges would lie on each other.
+        // Once per node, since the labels of its edges would overlap.
         for index in nodes.indices where [.builder, .sender].contains(nodes[index].column) {
             let labels = Set(edges.filter { $0.to == index }.flatMap(\.labels)).sorted()
             let label = Markup.escaped(labels.joined(separator: ", "))

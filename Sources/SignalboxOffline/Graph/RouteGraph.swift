@@ -2,7 +2,7 @@ internal import SignalboxConfig
 package import SignalboxCore
 package import SignalboxGateway
 
-/// The way of events through a configuration: source, route, builder, sender.
+/// The routes of a configuration as a graph: source, route, builder, sender.
 package struct RouteGraph: Sendable {
     /// One of the four columns.
     package enum Column: Int, CaseIterable, Sendable {
@@ -17,7 +17,7 @@ package struct RouteGraph: Sendable {
     package struct Edge: Sendable {
         package var from: Int
         package var to: Int
-        /// Platforms, on the way to a sender; filters, on the way to a builder.
+        /// Platforms on edges to a sender; filters on edges to a builder.
         package var labels: [String] = []
     }
 
@@ -75,7 +75,7 @@ package struct RouteGraph: Sendable {
         return out
     }
 
-    /// Text inside quotes; Mermaid reads entities there.
+    /// Text for use in quotes, where Mermaid decodes entities.
     private static func quoted(_ text: String) -> String {
         Markup.escaped(text).replacing("&quot;", with: "#quot;").replacing("\n", with: " ")
     }

@@ -5,21 +5,21 @@ package import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// The answer to plugins' calls whose URL begins with `url`.
+/// The answer to plugins' calls to URLs that begin with `url`.
 package struct OfflineAnswer: Sendable {
     package var url: String
     package var status: UInt32
     package var headers: [Attribute]
     package var body: [UInt8]
 
-    /// A valid answer of a token endpoint; other calls mostly ignore it.
+    /// A valid answer of a token endpoint; other calls usually ignore it.
     package static let fallback = OfflineAnswer(
         url: "", status: 200, headers: [Attribute("content-type", "application/json")],
         body: Array(
             #"{"access_token":"made-up-access-token","token_type":"Bearer","expires_in":3600}"#
                 .utf8))
 
-    /// Reads `url`, `status`, `headers` and `body`: a text is the body itself, anything else is sent as JSON.
+    /// Reads `url`, `status`, `headers` and `body`: a text is sent as it is, anything else as JSON.
     package init(_ json: JSONValue) {
         url = json["url"]?.string ?? ""
         status = UInt32(clamping: json["status"]?.integer ?? 200)
@@ -40,9 +40,9 @@ package struct OfflineAnswer: Sendable {
     }
 }
 
-/// Host services without network and store, where plugins are checked or only looked at.
+/// Host services without network and store, for checking or inspecting plugins.
 ///
-/// Signatures are real, values and devices are in memory, answers to calls are given, and the clock can be moved.
+/// Signatures are real, values and devices are in memory, calls get prepared answers, and the clock can be moved.
 package final class OfflineServices: HostServices {
     /// A log line of a plugin.
     package struct Line: Sendable {
@@ -55,9 +55,9 @@ package final class OfflineServices: HostServices {
     package struct Call: Sendable {
         /// Method and URL without its query.
         package var text: String
-        /// The status that it was answered.
+        /// The status of the answer.
         package var status: UInt32
-        /// The answer was given, and not the general one.
+        /// Whether a prepared answer was used, not the fallback.
         package var isGiven: Bool
     }
 
@@ -80,8 +80,8 @@ package final class OfflineServices: HostServices {
     private let workers = WorkerThreads(count: 2, waitingMax: .max)
     private let alarms = AlarmClock()
 
-    /// `heldUnixMs` stops the clock. With `isTrusting`, every signature is valid, and a key that cannot be used makes a
-    /// signature or a public key of zeros. `registry` is only read; it knows the devices that are not in `devices`.
+    /// `heldUnixMs` stops the clock. With `isTrusting`, every signature is valid, and an unusable key yields a
+    /// signature or public key of zeros. `registry` is only read, for devices that are not in `devices`.
     package init(
         answers: [OfflineAnswer], heldUnixMs: UInt64? = nil, isTrusting: Bool = false,
         devices: [Device] = [], registry: (any DeviceRegistry)? = nil
@@ -95,7 +95,7 @@ package final class OfflineServices: HostServices {
         state = Mutex(first)
     }
 
-    /// Ends the threads.
+    /// Stops the threads.
     package func end() {
         alarms.stop()
         workers.stop()
@@ -104,7 +104,7 @@ package final class OfflineServices: HostServices {
     /// Moves the clock forward.
     package func advance(ms: UInt64) { state.withLock { $0.shiftMs += ms } }
 
-    /// Stops the clock while the body runs, so that what plugins make of the time can be compared.
+    /// Stops the clock while the body runs, so that plugins' time-dependent results can be compared.
     package func holdingClock<Result>(_ body: () -> Result) -> Result {
         let now = SystemClock.unixMs
         let before = state.withLock { state in
@@ -123,7 +123,7 @@ package final class OfflineServices: HostServices {
         }
     }
 
-    /// The fields that were shortened since the last call.
+    /// The fields shortened since the last call.
     package func takeShortened() -> [String] {
         state.withLock { state in
             defer { state.shortened = [] }
@@ -131,7 +131,7 @@ package final class OfflineServices: HostServices {
         }
     }
 
-    /// The rules that plugins broke.
+    /// The rules that plugins have broken.
     package var misdeeds: [String] { state.withLock { $0.misdeeds } }
 
     /// The calls so far.

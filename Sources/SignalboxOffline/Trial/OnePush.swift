@@ -3,7 +3,7 @@ package import SignalboxCore
 package import SignalboxGateway
 internal import SignalboxJSON
 
-/// A push that an operator asks for: by which sender, to whom, and what.
+/// A push that an operator sends: the sender, the recipient and the content.
 package struct OnePush: Sendable {
     private static let keys = ["via", "token", "platform", "user", "app", "notification"]
     private static let noteKeys = [
@@ -12,17 +12,17 @@ package struct OnePush: Sendable {
 
     /// The sender's instance.
     package var via = ""
-    /// The device's token; empty: all of the user's devices.
+    /// The device's token; empty for all of the user's devices.
     package var token = ""
-    /// The device's platform; empty: the one that routes give to the sender.
+    /// The device's platform; empty for the one that routes give to the sender.
     package var platform = ""
     /// The user whose devices get it, if there is no token.
     package var user = ""
-    /// Bundle id or project; empty: the sender's default.
+    /// Bundle id or project; empty for the sender's default.
     package var app = ""
     package var notification = PushNotification()
 
-    /// Nothing is said yet.
+    /// An empty push.
     package init() {}
 
     /// Sets the texts that the phone shows.
@@ -32,7 +32,7 @@ package struct OnePush: Sendable {
         notification.body = body
     }
 
-    /// Sets the rest; `data` is a JSON object. Throws if it is none.
+    /// Sets the rest; `data` must be a JSON object.
     package mutating func setRest(
         badge: Int32?, sound: String, data: String, isSilent: Bool
     ) throws(TrialFault) {
@@ -50,7 +50,7 @@ package struct OnePush: Sendable {
     package init(json: JSONValue) throws(TrialFault) {
         try Self.check(json, "the request", Self.keys)
         for key in Self.keys.dropLast() where json[key] != nil && json[key]?.string == nil {
-            // Without its token the push would go to all of the user's devices.
+            // Ignoring a malformed token would send the push to all of the user's devices.
             throw TrialFault(message: "\"\(key)\" must be a text")
         }
         via = json["via"]?.string ?? ""
@@ -103,7 +103,7 @@ package struct OnePush: Sendable {
 
     // MARK: Devices
 
-    /// Platforms whose devices the sender gets, as the routes say.
+    /// Platforms that routes send through the sender.
     private func platforms(_ plan: GatewayPlan) -> [String] {
         Set(plan.routes.flatMap(\.senders).filter { $0.value == via }.map(\.key)).sorted()
     }
@@ -120,7 +120,7 @@ package struct OnePush: Sendable {
         return device
     }
 
-    /// Those of a user's devices that the sender gets.
+    /// The user's devices that the sender handles.
     package func chosen(_ devices: [RegisteredDevice], _ plan: GatewayPlan) throws(TrialFault)
         -> [Device]
     {
@@ -136,7 +136,7 @@ package struct OnePush: Sendable {
                 : "none of the \(devices.count) devices of \(user) is for \(via)")
     }
 
-    /// A delivery that no queue ever sees.
+    /// A delivery that is never queued.
     package func delivery(to device: Device, number: UInt64, nowUnixMs: UInt64) -> Delivery {
         let seed = (UInt64.random(in: .min ... .max), number)
         var ids = StableIDs(seed: seed)

@@ -1,11 +1,11 @@
 internal import SignalboxCore
 
-/// How a payload differs from what was expected, by the path of each difference.
+/// The differences between a payload and the expected one, by path.
 enum PayloadDiff {
-    /// One line per difference; empty: there is none.
+    /// One line per difference; empty if they match.
     ///
-    /// With `isWhole`, members that are not expected are differences, too. Otherwise only what is named is compared, and
-    /// an expected null stands for a member that is missing.
+    /// With `isWhole`, unexpected members count as differences, too. Otherwise only expected members are compared, and
+    /// an expected null stands for a missing member.
     static func lines(
         expected: JSONValue, found: JSONValue, isWhole: Bool, at path: String = "payload"
     ) -> [String] {
@@ -41,7 +41,7 @@ enum PayloadDiff {
         }
     }
 
-    /// YAML reads `1.50` as a number of its own spelling.
+    /// Compares values, since YAML keeps the spelling of `1.50`.
     private static func isSameNumber(_ a: JSONValue, _ b: JSONValue) -> Bool {
         switch (a, b) {
         case (.number, .number), (.number, .integer), (.integer, .number):

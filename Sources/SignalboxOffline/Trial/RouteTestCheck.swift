@@ -8,7 +8,7 @@ internal import SignalboxJSON
 struct RouteTestCheck {
     /// The folder that paths of golden files start from.
     let folder: String
-    /// Write golden files that differ.
+    /// Whether to rewrite golden files that differ.
     let updates: Bool
     private(set) var failures: [RouteTestRun.Failure] = []
     private(set) var written: [String] = []
@@ -100,7 +100,7 @@ struct RouteTestCheck {
         compare(wanted, pushes.flatMap(\.handedOver))
     }
 
-    /// No push is not what was expected if a builder or filter failed on the way to one.
+    /// Fails an expectation of no push that only a failed builder or filter satisfies.
     private mutating func failIfRouteFailed(
         _ name: String?, _ report: TrialReport, at position: SourcePosition, _ what: String
     ) {
@@ -144,7 +144,7 @@ struct RouteTestCheck {
             }
             return lines + Self.differences(of: push, in: wanted.headers)
         }
-        // Of several pushes that differ, the one that is nearest shows what is wrong.
+        // If several pushes differ, the closest one shows best what is wrong.
         let differing = differences.indices.filter { !differences[$0].isEmpty }
         guard
             let nearest = differing.min(by: { differences[$0].count < differences[$1].count })
@@ -198,7 +198,7 @@ struct RouteTestCheck {
         return parts.isEmpty ? "any route" : parts.joined(separator: ", ")
     }
 
-    /// Why there is no push, or another number of them.
+    /// Why there is no push, or a different number of pushes.
     private static func reasons(
         _ wanted: RouteTest.Expectation, _ report: TrialReport
     ) -> [String] {
@@ -224,7 +224,7 @@ struct RouteTestCheck {
 }
 
 extension RouteTest.Expectation {
-    /// It says nothing of pushes.
+    /// Whether it expects nothing about pushes.
     fileprivate var isStatusAlone: Bool {
         status != nil && pushes == nil && payload == nil && payloadFile == nil && headers.isEmpty
             && notBeforeUnixMs == nil && [route, sender, platform, user].allSatisfy { $0 == nil }
@@ -239,11 +239,11 @@ extension TrialReport {
 }
 
 extension TrialReport.Push {
-    /// What a push gives away, to a provider or to a plugin that sends it itself.
+    /// A push as handed over to a provider, or to a plugin with its own transport.
     fileprivate struct HandedOver {
         let sender: String
         let payload: JSONValue
-        /// nil: it is no request.
+        /// nil if it is not a request.
         let headers: [Attribute]?
         let notBeforeUnixMs: UInt64?
     }

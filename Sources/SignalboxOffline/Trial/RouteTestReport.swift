@@ -33,7 +33,7 @@ extension RouteTestRun.Result {
 }
 
 extension [RouteTestRun.Result] {
-    /// The results in the XML that JUnit made common.
+    /// The results in JUnit's XML format.
     package var junit: String {
         let failed = count { !$0.isPassed }
         var out = """

@@ -4,9 +4,9 @@ internal import SignalboxCore
 internal import SignalboxJSON
 internal import SignalboxThreads
 
-/// Runs `tests:` of a configuration.
+/// Runs the `tests:` of a configuration.
 package struct RouteTestRun: Sendable {
-    /// Where a test failed, or could not run.
+    /// A place where a test failed, or why it could not run.
     package struct Failure: Sendable {
         /// `gateway.yaml:40:9: route support, send apns`.
         package let place: String
@@ -20,9 +20,9 @@ package struct RouteTestRun: Sendable {
         package let name: String
         /// `gateway.yaml:38:5`.
         package let position: String
-        /// Empty: it passed.
+        /// Empty if it passed.
         package let failures: [Failure]
-        /// Golden files that were written.
+        /// Golden files that were rewritten.
         package let written: [String]
         /// How long it took, in milliseconds.
         package let tookMs: Double
@@ -31,12 +31,12 @@ package struct RouteTestRun: Sendable {
         package var isPassed: Bool { failures.isEmpty }
     }
 
-    /// The time in tests that say none: 2026-01-01 12:00 UTC.
+    /// The default time in tests: 2026-01-01 12:00 UTC.
     private static let nowUnixMs: UInt64 = 1_767_268_800_000
     private let trial: Trial
     /// Only tests whose name contains this.
     private let filter: String?
-    /// Write golden files that differ.
+    /// Whether to rewrite golden files that differ.
     private let updates: Bool
 
     /// Runs tests of a trial's configuration.
@@ -53,7 +53,7 @@ package struct RouteTestRun: Sendable {
         trial.tests.filter { filter.map($0.name.contains) ?? true }
     }
 
-    /// Runs them one by one, in the file's order.
+    /// Runs them one by one, in file order.
     package func run(_ onResult: (Result) -> Void) async {
         for test in chosen {
             let begin = SystemClock.monotonicNs

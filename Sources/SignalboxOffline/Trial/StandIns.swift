@@ -3,11 +3,11 @@ internal import SignalboxCore
 internal import SignalboxCrypto
 internal import Synchronization
 
-/// Values that stand in for missing variables and secret files, where a configuration is only looked at.
+/// Values that replace missing variables and secret files where a configuration is only inspected.
 final class StandIns: Sendable {
     private let used = Mutex<[String]>([])
 
-    /// What was missing, in the order of the file.
+    /// The missing names, in file order.
     var names: [String] { used.withLock { $0 } }
 
     func value(_ missing: ConfigEnvironment.Missing) -> String {
@@ -17,19 +17,19 @@ final class StandIns: Sendable {
             case .file(let path): ("${file:\(path)}", path)
             }
         used.withLock { if !$0.contains(shown) { $0.append(shown) } }
-        // Letters and digits fit most patterns, and the same name gives the same text in every place.
+        // Letters and digits match most patterns, and the same name always yields the same text.
         return Self.text(for: name.lowercased())
             ?? name.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }
 
-    /// What the name says that it holds; nil: any text.
+    /// A text of the kind that the name suggests; nil if any text will do.
     private static func text(for name: String) -> String? {
         if name.hasSuffix("json") || name.contains("service_account") { return account }
         guard [".p8", ".pem", ".key"].contains(where: name.hasSuffix) else { return nil }
         return try? String(decoding: ThrowAway.p256Key().privateKeyPEM(), as: UTF8.self)
     }
 
-    /// A service account's members, as Google and Huawei name them.
+    /// The members of a service account, as Google and Huawei name them.
     private static var account: String {
         let key = try? String(decoding: ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
         return JSONValue.object([

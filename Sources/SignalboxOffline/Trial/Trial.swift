@@ -7,18 +7,18 @@ internal import SignalboxJSON
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Follows what comes in through a configuration, with the real plugins and without network and store.
+/// Follows an input through a configuration, with the real plugins but without network and store.
 ///
-/// The plugins run in instances of their own, which end with the trial.
+/// The plugins run in separate instances, which end with the trial.
 package struct Trial: Sendable {
-    /// What missing values of the configuration are replaced by.
+    /// Replacements for missing values of the configuration.
     private let standIns: StandIns
     private let plan: GatewayPlan
     private let program: InstanceSet.Program
     /// Devices of a running gateway, which are only read.
     private let registry: (any DeviceRegistry)?
 
-    /// Reads a configuration; throws with all its faults. Missing variables and secret files are none.
+    /// Reads a configuration; throws all its faults at once. Missing variables and secret files do not count.
     package init(_ options: GatewayOptions) throws(ConfigurationError) {
         var options = options
         standIns = options.standInForSecrets()
@@ -36,10 +36,10 @@ package struct Trial: Sendable {
         self.registry = registry
     }
 
-    /// What a plugin thinks of a stand-in is no news.
+    /// With stand-ins, plugins' warnings about them are only noise.
     private var notesFrom: PluginLogLevel { standIns.names.isEmpty ? .warn : .error }
 
-    /// Everything that a route takes events from.
+    /// All sources that routes name.
     package var sources: Set<String> { Set(plan.routes.flatMap(\.sources)) }
 
     /// `tests:` of the configuration.
@@ -81,7 +81,7 @@ package struct Trial: Sendable {
         }
     }
 
-    /// The request for one push of an operator, without a route.
+    /// The request for an operator's push, without a route.
     package func render(_ push: OnePush) async throws -> TrialReport.Shown {
         let plugins = plan.plugins.filter { $0.name == push.via }
         guard !plugins.isEmpty else {
@@ -109,7 +109,7 @@ package struct Trial: Sendable {
         return made.shown
     }
 
-    /// Instances that run; throws with the faults of those that cannot.
+    /// Running instances; throws the faults of those that cannot run.
     private func instances(
         _ plugins: [CheckedPlugin], _ services: OfflineServices
     ) async throws(ConfigurationError) -> InstanceSet {
@@ -123,7 +123,7 @@ package struct Trial: Sendable {
         return set
     }
 
-    /// The plugins that can have a part in it; all if the instance is not known yet.
+    /// The plugins that may be involved; all if the instance is not known yet.
     private func needed(for given: RouteTest.Given) -> [CheckedPlugin] {
         let source =
             switch given {
@@ -142,7 +142,7 @@ package struct Trial: Sendable {
 }
 
 extension GatewayOptions {
-    /// Lets missing variables and secret files pass: other values stand in for them. For commands that send nothing.
+    /// Replaces missing variables and secret files by stand-ins. For commands that send nothing.
     @discardableResult
     mutating func standInForSecrets() -> StandIns {
         let standIns = StandIns()

@@ -3,9 +3,9 @@ internal import SignalboxCore
 internal import SignalboxGateway
 internal import SignalboxJSON
 
-/// What the command line says of a trial.
+/// The command-line arguments of a trial.
 package struct TrialInput: Sendable {
-    /// The instance whose webhook it is.
+    /// The instance that gets the webhook.
     package var instance: String?
     /// The webhook's path, with a query if it has one.
     package var path: String?
@@ -17,20 +17,20 @@ package struct TrialInput: Sendable {
     package var source: String?
     /// Devices of the registry, as a JSON array.
     package var devices: [UInt8]?
-    /// Check signatures of webhooks.
+    /// Whether to check signatures of webhooks.
     package var checksSignatures = false
-    /// The time, in Unix milliseconds; nil: now.
+    /// The time, in Unix milliseconds; nil for the current time.
     package var nowUnixMs: UInt64?
 
-    /// Nothing is said.
+    /// No arguments.
     package init() {}
 
-    /// A time with its offset, or as the other commands take times.
+    /// Parses a time with its offset, or a time as in the other commands.
     package static func unixMs(_ text: String) throws -> UInt64 {
         try InstantText.unixMs(text) ?? PastTime.unixMs(text)
     }
 
-    /// The request for the bytes of a file; `onlySource` is the source that an event without one is from.
+    /// The request for the bytes of a file; `onlySource` is the source of events that name none.
     package func request(_ bytes: [UInt8], onlySource: String?) throws -> TrialRequest {
         var request = try plain(bytes, onlySource)
         if checksSignatures { request.checksSignatures = true }

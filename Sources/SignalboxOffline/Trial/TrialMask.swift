@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxGateway
 internal import SignalboxPluginHost
 
-/// Takes tokens and secrets out of requests that are shown.
+/// Masks tokens and secrets in requests that are shown.
 struct TrialMask {
     private static let secretHeaders: Set = [
         "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key",
@@ -12,7 +12,7 @@ struct TrialMask {
 
     init(token: String, plugins: [CheckedPlugin]) {
         self.token = token
-        // A short one would hide innocent text.
+        // Masking a short secret would hide innocent text.
         secrets = plugins.flatMap { $0.config.secrets.values }
             .compactMap { String(validating: $0.bytes, as: UTF8.self) }
             .filter { $0.utf8.count >= 8 }
@@ -31,7 +31,7 @@ struct TrialMask {
         guard Self.secretHeaders.contains(header.key) else {
             return Attribute(header.key, text(header.value))
         }
-        // The scheme tells how the sender logs in.
+        // The scheme shows how the sender authenticates.
         let scheme = header.value.split(separator: " ", maxSplits: 1)
         return Attribute(header.key, scheme.count == 2 ? "\(scheme[0]) {secret}" : "{secret}")
     }

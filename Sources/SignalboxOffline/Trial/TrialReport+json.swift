@@ -110,7 +110,7 @@ extension TrialReport.Push {
         return .object(members)
     }
 
-    /// What the phone shows, as far as the notification says it; null if it shows nothing.
+    /// What the phone shows according to the notification; null if it shows nothing.
     var alert: JSONValue {
         let note = notification
         guard !note.isSilent, !note.isDryRun, !note.isWithdrawn else { return .null }

@@ -2,28 +2,28 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxGateway
 
-/// What came of a trial: the whole way from what came in to the requests to providers.
+/// The result of a trial: every step from the input to the requests to providers.
 ///
 /// Nothing was sent or stored. Tokens of devices are shown as `{token}`, secrets as `{secret}`.
 package struct TrialReport: Sendable {
-    /// What a plugin made of a webhook.
+    /// A plugin's result for a webhook.
     struct Webhook: Sendable {
         var instance: String
         var path: String
         var status: Int
-        /// Why it was refused; nil if it was not.
+        /// Why it was refused; nil if it was accepted.
         var fault: String?
         var rejects: [(reason: String, detail: String)] = []
-        /// Changes of the device registry that it asks for.
+        /// Changes of the device registry that it requests.
         var changes: [(kind: String, user: String)] = []
     }
 
-    /// An event on all routes.
+    /// An event and its routes.
     package struct OneEvent: Sendable {
         var event: Event
-        /// How many the source named; the event's own are devices.
+        /// How many recipients the source named; the event's own are devices.
         var recipientCount = 0
-        /// How long its key is remembered, in milliseconds.
+        /// How long its dedupe key is kept, in milliseconds.
         var dedupeMs: UInt64
         var routes: [OnRoute]
     }
@@ -34,7 +34,7 @@ package struct TrialReport: Sendable {
         /// Why the route does not take it; empty if it does.
         var whyNot: [String]
         var builder = ""
-        /// Why a filter or the builder failed; nil if none did.
+        /// Why a filter or the builder failed; nil if neither did.
         var fault: String?
         var skips: [(device: Device, reason: String)] = []
         var pushes: [Push] = []
@@ -44,22 +44,22 @@ package struct TrialReport: Sendable {
     package struct Push: Sendable {
         var sender: String
         var device: Device
-        /// The device was made up, because the user has none here.
+        /// Whether the device was made up, because the user has none here.
         var isInvented: Bool
         var notification: PushNotification
         var badge: Int32?
-        /// When a filter lets it be sent, in Unix milliseconds; nil: at once.
+        /// When a filter lets it be sent, in Unix milliseconds; nil for at once.
         var notBeforeUnixMs: UInt64?
         /// Why there is no request; nil if there is one.
         var fault: String?
-        /// The sender has a transport of its own, so that no request can be shown.
+        /// Whether the sender has its own transport, so that no request can be shown.
         var hasOwnTransport = false
         var requests: [Request] = []
 
-        /// It would leave the gateway.
+        /// Whether it would leave the gateway.
         var isSent: Bool { hasOwnTransport || !requests.isEmpty }
 
-        /// Its time is over at the deadline: before that, it must be let out. 0: never.
+        /// Marks the push as expired if its deadline comes before it may be sent; 0 for no deadline.
         mutating func expire(_ deadlineUnixMs: UInt64, nowUnixMs: UInt64) {
             let firstUnixMs = max(nowUnixMs, notBeforeUnixMs ?? 0)
             guard deadlineUnixMs > 0, deadlineUnixMs <= firstUnixMs else { return }
@@ -81,17 +81,17 @@ package struct TrialReport: Sendable {
         var bytes: Int
         /// The provider's limit; nil if the plugin declares none.
         var bytesMax: Int?
-        /// Texts that were shortened to keep to it.
+        /// Texts that were shortened to fit it.
         var shortened: [String]
     }
 
     var webhook: Webhook?
     package var events: [OneEvent] = []
-    /// Calls of plugins to their sources' systems.
+    /// Plugins' calls to their sources' systems.
     var calls: [OfflineServices.Call] = []
-    /// Variables and files that are missing, and were replaced.
+    /// Missing variables and files that were replaced.
     var standIns: [String] = []
-    /// What plugins logged as a warning or error, and which rules they broke.
+    /// Warnings and errors that plugins logged, and rules they broke.
     var notes: [String] = []
 
     /// All pushes with their routes.

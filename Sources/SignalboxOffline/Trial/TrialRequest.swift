@@ -12,28 +12,28 @@ package struct TrialFault: Error, Sendable, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// What to follow through a configuration.
+/// The input of a trial.
 package struct TrialRequest: Sendable {
     private static let keys = [
         "webhook", "source", "event", "devices", "answers", "now_unix_ms", "check_signatures",
     ]
     private static let webhookKeys = ["instance", "method", "path", "query", "headers", "body"]
 
-    /// What comes in.
+    /// The webhook or event.
     package var given: RouteTest.Given
-    /// Devices of the registry, as JSON; nil: those of the running gateway, and invented ones for users without.
+    /// Devices of the registry, as JSON; nil for those of the running gateway, and invented ones for users without any.
     package var devices: [JSONValue]?
-    /// What plugins' own calls are answered, as JSON.
+    /// The answers to plugins' own calls, as JSON.
     package var answers: [JSONValue] = []
-    /// The time; nil: now.
+    /// The time; nil for the current time.
     package var nowUnixMs: UInt64?
-    /// Check signatures of webhooks; otherwise any is valid.
+    /// Whether to check signatures of webhooks; otherwise any is valid.
     package var checksSignatures = false
 
-    /// Follows what comes in.
+    /// A request with the defaults.
     package init(_ given: RouteTest.Given) { self.given = given }
 
-    /// Reads the body of `POST /explain`: `webhook`, or `event` and `source`; docs/trying.md has the members.
+    /// Parses the body of `POST /explain`: `webhook`, or `event` and `source`; docs/trying.md lists the members.
     package init(json: JSONValue) throws(TrialFault) {
         try Self.check(json, "the request", known: Self.keys)
         if let webhook = json["webhook"] {

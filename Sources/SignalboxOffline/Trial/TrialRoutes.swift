@@ -7,16 +7,16 @@ internal import SignalboxJSON
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Takes an event over all routes, down to the requests to providers.
+/// Runs an event through all routes, up to the requests to providers.
 struct TrialRoutes: Sendable {
-    /// A plugin that has no credential by then never gets one.
+    /// A plugin without a credential after this time is assumed to never get one.
     private static let credentialMs: UInt64 = 5_000
 
     let plan: GatewayPlan
     let plugins: [CheckedPlugin]
     let instances: InstanceSet
     let services: OfflineServices
-    /// How often a credential had a new value.
+    /// How often a credential got a new value.
     let credentials: Gate<Int>
     let nowUnixMs: UInt64
 
@@ -63,7 +63,7 @@ struct TrialRoutes: Sendable {
             }
         }
         let item = routed.item(dedupeMs: dedupeMs(of: event))
-        // Counters begin at 0 here.
+        // Badge counters start at 0 here.
         let badges = item.badgeNumbers(item.badges.map { $0.number ?? 1 })
         for delivery in item.deliveries {
             guard let index = routes.firstIndex(where: { $0.name == delivery.route }) else {
@@ -116,7 +116,7 @@ struct TrialRoutes: Sendable {
 
     // MARK: Requests
 
-    /// A delivery as its sender renders it.
+    /// The push as its sender renders it.
     func push(_ delivery: Delivery, invented: Set<String>) async -> TrialReport.Push {
         var push = TrialReport.Push(
             sender: delivery.sender, device: delivery.device,
@@ -162,7 +162,7 @@ struct TrialRoutes: Sendable {
         }
     }
 
-    /// Prepares one delivery; waits for a credential if need be.
+    /// Prepares one delivery; waits for a credential if necessary.
     private func prepare(
         _ delivery: Delivery, _ role: any Translating
     ) -> (PrepareResult, shortened: [String]) {

@@ -7,19 +7,19 @@ internal import SignalboxJSON
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// One trial under way: its instances, and the report so far.
+/// A running trial: its instances, and the report so far.
 struct TrialRun {
     let plan: GatewayPlan
     let plugins: [CheckedPlugin]
     let instances: InstanceSet
     let services: OfflineServices
-    /// How often a credential had a new value.
+    /// How often a credential got a new value.
     private let credentials = Gate(0)
     let nowUnixMs: UInt64
     let registry: (any DeviceRegistry)?
-    /// Users without a device get made-up ones.
+    /// Whether to invent devices for users without any.
     let inventsDevices: Bool
-    /// Plugins' log lines of this level and above are shown.
+    /// The lowest level of plugins' log lines that are shown.
     let notesFrom: PluginLogLevel
     private(set) var report = TrialReport()
 
@@ -42,7 +42,7 @@ struct TrialRun {
         }
     }
 
-    /// What takes events over all routes.
+    /// Runs events through all routes.
     var routes: TrialRoutes {
         TrialRoutes(
             plan: plan, plugins: plugins, instances: instances, services: services,
@@ -71,7 +71,7 @@ struct TrialRun {
             + services.misdeeds
     }
 
-    // MARK: What comes in
+    // MARK: Input
 
     private func take(_ json: JSONValue, from source: String) throws -> [Event] {
         let known = plan.config.gateway.sources + plugins.filter(\.isAnySource).map(\.name)
@@ -138,7 +138,7 @@ struct TrialRun {
             ?? (first.methods.contains("POST") ? "POST" : first.methods.first ?? "POST")
         switch instances.paths.find(method: method, path: path) {
         case .none:
-            // Not the paths that there are: a part of one may be its secret.
+            // Does not list the existing paths, since a part of one may be secret.
             throw TrialFault(
                 message: "nothing is served under \(path); name the instance (plugin), or see the "
                     + "paths in gateway.yaml")
@@ -159,14 +159,14 @@ struct TrialRun {
         }
     }
 
-    /// A path for a pattern: `/orgs/{org}` becomes `/orgs/org`.
+    /// A path that matches a pattern: `/orgs/org` for `/orgs/{org}`.
     private static func filled(_ pattern: String) -> String {
         String(pattern.filter { $0 != "{" && $0 != "}" })
     }
 
     // MARK: Devices
 
-    /// The event for devices, and the made-up ones among them.
+    /// The event with devices as recipients, and which of these are invented.
     private func resolve(_ event: Event) async throws -> (Event, invented: Set<String>) {
         var event = event
         event.mendRecipients()

@@ -2,13 +2,13 @@ internal import SignalboxCore
 internal import SignalboxGateway
 
 extension TrialReport {
-    /// What a command shows of a report.
+    /// A report in the forms that a command prints.
     package struct Shown: Sendable {
         /// For people.
         package let text: String
         /// JSON in one line.
         package let json: String
-        /// Whether some push would leave the gateway.
+        /// Whether at least one push would leave the gateway.
         package let sendsAnything: Bool
 
         package init(text: String, json: String, sendsAnything: Bool) {
