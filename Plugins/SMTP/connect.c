@@ -2,6 +2,8 @@
 #include "instance.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <openssl/ssl.h>
@@ -29,8 +31,10 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
   pthread_mutex_lock(&i->lock);
   for (int k = 0; k < 4; k++)
     if (!s->sockets[k]) found = k;
-  if (s->may_connect && found >= 0 && i->phase != SMTP_ABORTED)
+  if (s->may_connect && found >= 0 && i->phase != SMTP_ABORTED) {
     fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    s->socket_error = fd < 0 ? errno : 0;
+  }
   if (fd >= 0) s->sockets[found] = fd;
   pthread_mutex_unlock(&i->lock);
   return fd;

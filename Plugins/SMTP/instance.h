@@ -53,6 +53,8 @@ typedef struct smtp_session {
   size_t read;             /* bytes of the message that libcurl has taken */
   uint64_t step_ns;        /* when the last step began */
   bool is_secure, may_connect, has_verdict;
+  /* Why there is no socket: libcurl keeps only the error of a connect. */
+  int socket_error;
   bool is_over;            /* QUIT was sent */
   smtp_verdict verdict;    /* of a callback that ended it */
 } smtp_session;

@@ -133,6 +133,7 @@ static smtp_verdict unreachable(const smtp_session *s) {
   long error = 0;
   char text[64] = "connection failed";
   curl_easy_getinfo(s->curl, CURLINFO_OS_ERRNO, &error);
+  if (s->socket_error) error = s->socket_error;
   switch (error) {
     case ECONNREFUSED: strcpy(text, "connection refused"); break;
     case ENETUNREACH: case EHOSTUNREACH: strcpy(text, "no route"); break;
@@ -172,6 +173,7 @@ static smtp_verdict perform(smtp_session *s) {
   s->reply = (smtp_reply){0};
   s->has_verdict = s->is_over = false;
   s->read = 0;
+  s->socket_error = 0;
   s->step_ns = smtp_now_ns();
   CURLcode code = curl_easy_perform(s->curl);
   if (code != CURLE_OK) return judge(s, code);
