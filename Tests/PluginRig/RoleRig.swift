@@ -75,7 +75,8 @@ package final class RoleRig: Sendable {
         let deliveries = changes.enumerated().map { index, change in
             Delivery(
                 id: UInt64(index + 1), eventID: 1, route: "", sender: "s", stableID: "x",
-                deadlineUnixMs: 0, content: change.carrier, device: change.device)
+                deadlineUnixMs: 0, content: change.carrier(receivedUnixMs: 0), device: change.device
+            )
         }
         switch register.prepare(app: app, deliveries: deliveries) {
         case .ready(let batch, let settled):

@@ -161,7 +161,8 @@ import Testing
         let deliveries = changes.enumerated().map { index, change in
             Delivery(
                 id: UInt64(index + 1), eventID: 1, route: "", sender: "s", stableID: "x",
-                deadlineUnixMs: 0, content: change.carrier, device: change.device)
+                deadlineUnixMs: 0, content: change.carrier(receivedUnixMs: 0), device: change.device
+            )
         }
         guard case .ready(let batch, _) = role.prepare(app: "", deliveries: deliveries) else {
             Issue.record("the batch was not taken")

@@ -94,11 +94,9 @@ final class ReportRelay: Sendable {
 
     private func queue(_ found: [OutboxEntry], done: @escaping @Sendable (Bool) -> Void) {
         guard !found.isEmpty else { return done(true) }
-        guard var own = ids.take(found.count) else { return done(false) }
-        let items = found.map { item($0, own.next()) }
-        var entry = StoreEntry(items: items, receivedUnixMs: clock(), dedupeMs: Self.windowMs)
-        entry.isFromOutbox = true
-        let keys = Set(items.flatMap(\.deliveries).map { LaneKey($0) })
+        guard let own = ids.take(found.count) else { return done(false) }
+        let entry = Self.entry(of: found, own, nowUnixMs: clock())
+        let keys = Set(entry.items.flatMap(\.deliveries).map { LaneKey($0) })
         store.append(entry) { answer in
             guard case .committed = answer else { return done(false) }
             for key in keys { self.lanes.backlog(key) }
@@ -106,8 +104,20 @@ final class ReportRelay: Sendable {
         }
     }
 
-    private func item(
-        _ entry: OutboxEntry, _ own: (id: UInt64, stableID: String)
+    /// What the queue gets for these reports.
+    static func entry(
+        of found: [OutboxEntry], _ ids: DeliveryIDs, nowUnixMs: UInt64
+    ) -> StoreEntry {
+        var ids = ids
+        var entry = StoreEntry(
+            items: found.map { item($0, ids.next(), nowUnixMs) }, receivedUnixMs: nowUnixMs,
+            dedupeMs: windowMs)
+        entry.isFromOutbox = true
+        return entry
+    }
+
+    private static func item(
+        _ entry: OutboxEntry, _ own: (id: UInt64, stableID: String), _ nowUnixMs: UInt64
     ) -> StoreEntry.Item {
         let (report, change) = (entry.report, entry.report.change)
         let device = change.device
@@ -117,8 +127,9 @@ final class ReportRelay: Sendable {
         let isState = [.registered, .unregistered, .invalid].contains(change.kind)
         let delivery = Delivery(
             kind: .report, id: own.id, eventID: eventID, source: report.instance, route: "",
-            sender: report.instance, stableID: isState ? Self.name(device) : own.stableID,
-            deadlineUnixMs: clock() + Self.expiresMs, content: change.carrier, device: device)
+            sender: report.instance, stableID: isState ? name(device) : own.stableID,
+            deadlineUnixMs: nowUnixMs + expiresMs,
+            content: change.carrier(receivedUnixMs: nowUnixMs), device: device)
         let token = device.sourceToken.isEmpty ? device.token : device.sourceToken
         // No instance can have such a name, so its dedupe keys are unique.
         let event = Event(

@@ -80,15 +80,16 @@ public final class RegisterRole: @unchecked Sendable {
 }
 
 extension DeviceChange {
-    /// The content of a delivery that carries this change.
-    public var carrier: SharedNotification {
+    /// The content of a delivery that carries this change. `receivedUnixMs`: when it enters the queue. Of two reports of
+    /// a device the newer one counts, and one without a time would be older than all that the queue has lent.
+    public func carrier(receivedUnixMs: UInt64) -> SharedNotification {
         var note = PushNotification()
         note.category = "device.\(kind)"
         note.title = reason
         note.thread = subject
         note.expiresUnixMs = timeUnixMs
         note.priority = .low
-        return SharedNotification(note)
+        return SharedNotification(note, receivedUnixMs: receivedUnixMs)
     }
 
     /// The change that a delivery carries.

@@ -159,7 +159,7 @@ extension Flow {
                 reason: "Unregistered")
             return Delivery(
                 id: 200 + UInt64(index), eventID: 1, route: "", sender: "s", stableID: "x",
-                deadlineUnixMs: 0, content: change.carrier, device: device)
+                deadlineUnixMs: 0, content: change.carrier(receivedUnixMs: 0), device: device)
         }
         let batch = try taken(role.prepare(app: "", deliveries: deliveries), &out)
         if batch.requests.isEmpty { return }
