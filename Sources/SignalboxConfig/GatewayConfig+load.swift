@@ -1,10 +1,9 @@
 public import SignalboxCore
 
 extension GatewayConfig {
-    /// Reads a configuration and reports all its faults at once, in file order.
+    /// Parses a configuration and reports all its faults at once, in file order.
     ///
-    /// A config with faults is returned as far as it could be read, so that a caller can look for more
-    /// of them.
+    /// A config with faults is returned as far as it could be read, so that a caller can look for more faults.
     public static func load(
         _ path: String, environment: ConfigEnvironment
     ) -> (config: GatewayConfig, diagnostics: [Diagnostic]) {
@@ -50,6 +49,33 @@ extension GatewayConfig {
         } else {
             map.report("missing-key", at: nil, "plugins is required")
         }
+        readDevices(map, diagnostics)
+        texts = map["texts"]?.json.text ?? ""
+        let policies = RetryReader.read(map["retry"], diagnostics)
+        for name in gateway.sources where plugins.contains(where: { $0.name == name }) {
+            map.report(
+                "duplicate-name", at: map["gateway"],
+                "\"\(name)\" is both a plugin and in gateway.sources; a source needs its own name"
+            )
+        }
+        if let section = map["routes"] {
+            var reader = RouteReader(
+                plugins: plugins.map(\.name), sources: gateway.sources, policies: policies,
+                texts: TextsReader.read(map["texts"], diagnostics), diagnostics: diagnostics)
+            routes = reader.read(section)
+        } else {
+            map.report("missing-key", at: nil, "routes is required")
+        }
+        readOutcomes(map, diagnostics)
+        if let section = map["tests"] {
+            let reader = TestsReader(
+                plugins: plugins.map(\.name), sources: gateway.sources,
+                routes: routes.map(\.route), diagnostics: diagnostics)
+            tests = reader.read(section)
+        }
+    }
+
+    private mutating func readDevices(_ map: MapReader, _ diagnostics: Diagnostics) {
         (deviceClients, deviceUsers, deviceListeners, deviceReports) = DevicesReader.read(
             map["devices"], plugins: plugins.map(\.name), diagnostics)
         if let listen = map["devices"]?["listen"] {
@@ -68,25 +94,12 @@ extension GatewayConfig {
                 "bad-value", at: map["devices"]?["listen"],
                 "devices.listen needs an address of its own")
         }
-        texts = map["texts"]?.json.text ?? ""
         for index in deviceUsers.indices where !deviceUsers[index].caFile.isEmpty {
             deviceUsers[index].caFile = path(deviceUsers[index].caFile)
         }
-        let policies = RetryReader.read(map["retry"], diagnostics)
-        for name in gateway.sources where plugins.contains(where: { $0.name == name }) {
-            map.report(
-                "duplicate-name", at: map["gateway"],
-                "\"\(name)\" is both a plugin and in gateway.sources; a source needs its own name"
-            )
-        }
-        if let section = map["routes"] {
-            var reader = RouteReader(
-                plugins: plugins.map(\.name), sources: gateway.sources, policies: policies,
-                texts: TextsReader.read(map["texts"], diagnostics), diagnostics: diagnostics)
-            routes = reader.read(section)
-        } else {
-            map.report("missing-key", at: nil, "routes is required")
-        }
+    }
+
+    private mutating func readOutcomes(_ map: MapReader, _ diagnostics: Diagnostics) {
         let outcomes = OutcomesReader(
             routes: routes.map(\.route.name), diagnostics: diagnostics)
         outcomeReceivers = outcomes.read(map["outcomes"])
@@ -102,27 +115,12 @@ extension GatewayConfig {
                 $0.wish.takes(.opened, route: name)
             }
         }
-        if let section = map["tests"] {
-            let reader = TestsReader(
-                plugins: plugins.map(\.name), sources: gateway.sources,
-                routes: routes.map(\.route), diagnostics: diagnostics)
-            tests = reader.read(section)
-        }
     }
 
     private mutating func readGateway(_ value: ConfigValue, _ diagnostics: Diagnostics) {
         guard let map = MapReader(value, owner: "gateway", .gateway, diagnostics)
         else { return }
-        if let listen = map["listen"], case .bool(false) = listen.kind {
-            gateway.listen = nil
-        } else if let address = address("listen", map) {
-            gateway.listen = address
-        }
-        if let admin = map["admin"], case .bool(false) = admin.kind {
-            gateway.admin = nil
-        } else if let address = address("admin", map) {
-            gateway.admin = address
-        }
+        readAddresses(map)
         gateway.adminPosition = map["admin"]?.position ?? value.position
         if let value = map["admin_hosts"] { readAdminHosts(value, map) }
         if let token = map.text("admin_token") {
@@ -132,16 +130,7 @@ extension GatewayConfig {
                     "bad-value", at: token.value, "admin_token must have at least 16 characters")
             }
         }
-        if let value = map["tls"],
-            let tls = MapReader(value, owner: "gateway.tls", .tls, diagnostics),
-            let certificate = tls.text("certificate", required: true),
-            let key = tls.text("key", required: true)
-        {
-            gateway.tls = TLSSettings(
-                certificate: Array(certificate.text.utf8), key: Array(key.text.utf8),
-                clientRoots: tls.text("client_ca").map { Array($0.text.utf8) },
-                position: value.position)
-        }
+        if let value = map["tls"] { readTLS(value, diagnostics) }
         if let (text, value) = map.text("name") {
             gateway.name = text
             if !Names.isGatewayName(text) {
@@ -182,21 +171,44 @@ extension GatewayConfig {
             gateway.tracing = tracing
         }
         gateway.dead = DeadSettings.read(map, diagnostics)
-        if let log = map["log"],
-            let map = MapReader(log, owner: "gateway.log", .log, diagnostics)
-        {
-            if let word = map.word("level", of: LogLevels.all) {
-                gateway.logLevel = word
-            }
-            if let word = map.word("format", of: ["text", "json"]) { gateway.logFormat = word }
-            if let word = map.word("users", of: ["plain", "hashed", "none"]) {
-                gateway.logUsers = word
-            }
+        if let value = map["log"] { readLog(value, diagnostics) }
+    }
+
+    private mutating func readAddresses(_ map: MapReader) {
+        if let listen = map["listen"], case .bool(false) = listen.kind {
+            gateway.listen = nil
+        } else if let address = address("listen", map) {
+            gateway.listen = address
+        }
+        if let admin = map["admin"], case .bool(false) = admin.kind {
+            gateway.admin = nil
+        } else if let address = address("admin", map) {
+            gateway.admin = address
         }
         if let admin = gateway.admin, admin.port != 0 || admin.path != nil,
             admin == gateway.listen
         {
             map.report("bad-value", at: map["admin"], "listen and admin are the same address")
+        }
+    }
+
+    private mutating func readTLS(_ value: ConfigValue, _ diagnostics: Diagnostics) {
+        guard let tls = MapReader(value, owner: "gateway.tls", .tls, diagnostics),
+            let certificate = tls.text("certificate", required: true),
+            let key = tls.text("key", required: true)
+        else { return }
+        gateway.tls = TLSSettings(
+            certificate: Array(certificate.text.utf8), key: Array(key.text.utf8),
+            clientRoots: tls.text("client_ca").map { Array($0.text.utf8) },
+            position: value.position)
+    }
+
+    private mutating func readLog(_ value: ConfigValue, _ diagnostics: Diagnostics) {
+        guard let map = MapReader(value, owner: "gateway.log", .log, diagnostics) else { return }
+        if let word = map.word("level", of: LogLevels.all) { gateway.logLevel = word }
+        if let word = map.word("format", of: ["text", "json"]) { gateway.logFormat = word }
+        if let word = map.word("users", of: ["plain", "hashed", "none"]) {
+            gateway.logUsers = word
         }
     }
 
@@ -295,7 +307,7 @@ extension GatewayConfig {
             guard
                 let map = MapReader(entry.value, owner: owner, .plugin, diagnostics)
             else { continue }
-            // Routes may name a plugin even if its library is not usable.
+            // A plugin with an unusable library is listed all the same, since routes may name it.
             let library = map.text("library", required: true)
             let proxy = map.text("proxy")
             plugins.append(

@@ -1,97 +1,91 @@
 /// Parts of a first gateway.yaml, by source and sender.
 enum ConfigurationParts {
+    /// Instances in `plugins:`, by name.
+    private static let plugins = [
+        "zendesk": """
+          # In: the push webhook of the Zendesk Support SDK. It has no signature, so the path is the secret.
+          zendesk:
+            library: Zendesk
+            config:
+              path: "/in/zendesk/${env:ZENDESK_PATH_SECRET}"
+              # Dead tokens are reported here: without it Zendesk goes on with them.
+              api:
+                subdomain: "${env:ZENDESK_SUBDOMAIN}"
+                email: "${env:ZENDESK_EMAIL}"        # an admin's
+                api_token: "${env:ZENDESK_API_TOKEN}"
+                endpoint: "${env:ZENDESK_ENDPOINT:-}"   # this and the next one are set by `signalbox demo`
+                ca: "${env:SIGNALBOX_CA_FILE:-}"
+
+        """,
+        "sendbird": """
+          # In: the application's webhook, with "members" enabled in its settings.
+          sendbird:
+            library: Sendbird
+            config:
+              path: /in/sendbird
+              app_id: "${env:SENDBIRD_APP_ID}"
+              api_token: "${env:SENDBIRD_API_TOKEN}"
+              app: com.example.app         # the app whose registered devices get the pushes
+
+        """,
+        "cloudevents": """
+          # In: CloudEvents over HTTP, from a sender that shows this token.
+          cloudevents:
+            library: CloudEvents
+            config:
+              path: /in/cloudevents
+              bearer: ["${env:CLOUDEVENTS_TOKEN}"]
+              recipients: [{ user: "@customerid", app: com.example.app }]   # an attribute of the event
+
+        """,
+        "texts": """
+          # Builds notifications from title and body in the event's data.
+          texts:
+            library: Texts
+
+        """,
+        "apns": """
+          # Out: Apple. Production and sandbox share nothing: give each an instance.
+          apns:
+            library: APNs
+            config:
+              team_id: "${env:APNS_TEAM_ID}"
+              key_id: "${env:APNS_KEY_ID}"
+              key: "${file:secrets/apns.p8}"
+              topic: com.example.app       # the app's bundle id
+              environment: production
+              # For `signalbox demo` and `signalbox simulate`, which set these variables.
+              endpoint: "${env:APNS_ENDPOINT:-}"
+              ca: "${env:SIGNALBOX_CA_FILE:-}"
+              token_check: "${env:APNS_TOKEN_CHECK:-hex}"
+
+        """,
+        "fcm": """
+          # Out: Google.
+          fcm:
+            library: FCM
+            config:
+              service_account: "${file:secrets/fcm.json}"
+              apps: [com.example.app]
+              endpoint: "${env:FCM_ENDPOINT:-}"   # set by `signalbox demo` and `signalbox simulate`
+              ca: "${env:SIGNALBOX_CA_FILE:-}"
+
+        """,
+        "smtp": """
+          # Out: e-mail, to devices with the platform email; the token is the address.
+          smtp:
+            library: SMTP
+            config:
+              host: smtp.example.com
+              username: signalbox
+              password: "${file:secrets/smtp}"
+              from: Example <push@example.com>
+
+        """,
+    ]
+
     /// An instance in `plugins:`.
-    static func plugin(_ name: String) -> String {
-        switch name {
-        case "zendesk":
-            """
-              # In: the push webhook of the Zendesk Support SDK. It has no signature, so the path is the secret.
-              zendesk:
-                library: Zendesk
-                config:
-                  path: "/in/zendesk/${env:ZENDESK_PATH_SECRET}"
-                  # Dead tokens are reported here: without it Zendesk goes on with them.
-                  api:
-                    subdomain: "${env:ZENDESK_SUBDOMAIN}"
-                    email: "${env:ZENDESK_EMAIL}"        # an admin's
-                    api_token: "${env:ZENDESK_API_TOKEN}"
-                    endpoint: "${env:ZENDESK_ENDPOINT:-}"   # this and the next one are set by `signalbox demo`
-                    ca: "${env:SIGNALBOX_CA_FILE:-}"
-
-            """
-        case "sendbird":
-            """
-              # In: the application's webhook, with "members" enabled in its settings.
-              sendbird:
-                library: Sendbird
-                config:
-                  path: /in/sendbird
-                  app_id: "${env:SENDBIRD_APP_ID}"
-                  api_token: "${env:SENDBIRD_API_TOKEN}"
-                  app: com.example.app         # the app whose registered devices get the pushes
-
-            """
-        case "cloudevents":
-            """
-              # In: CloudEvents over HTTP, from a sender that shows this token.
-              cloudevents:
-                library: CloudEvents
-                config:
-                  path: /in/cloudevents
-                  bearer: ["${env:CLOUDEVENTS_TOKEN}"]
-                  recipients: [{ user: "@customerid", app: com.example.app }]   # an attribute of the event
-
-            """
-        case "texts":
-            """
-              # Builds notifications from title and body in the event's data.
-              texts:
-                library: Texts
-
-            """
-        case "apns":
-            """
-              # Out: Apple. Production and sandbox share nothing: give each an instance.
-              apns:
-                library: APNs
-                config:
-                  team_id: "${env:APNS_TEAM_ID}"
-                  key_id: "${env:APNS_KEY_ID}"
-                  key: "${file:secrets/apns.p8}"
-                  topic: com.example.app       # the app's bundle id
-                  environment: production
-                  # For `signalbox demo` and `signalbox simulate`, which set these variables.
-                  endpoint: "${env:APNS_ENDPOINT:-}"
-                  ca: "${env:SIGNALBOX_CA_FILE:-}"
-                  token_check: "${env:APNS_TOKEN_CHECK:-hex}"
-
-            """
-        case "fcm":
-            """
-              # Out: Google.
-              fcm:
-                library: FCM
-                config:
-                  service_account: "${file:secrets/fcm.json}"
-                  apps: [com.example.app]
-                  endpoint: "${env:FCM_ENDPOINT:-}"   # set by `signalbox demo` and `signalbox simulate`
-                  ca: "${env:SIGNALBOX_CA_FILE:-}"
-
-            """
-        default:
-            """
-              # Out: e-mail, to devices with the platform email; the token is the address.
-              smtp:
-                library: SMTP
-                config:
-                  host: smtp.example.com
-                  username: signalbox
-                  password: "${file:secrets/smtp}"
-                  from: Example <push@example.com>
-
-            """
-        }
-    }
+    static func plugin(_ name: String) -> String { plugins[name] ?? "" }
 
     /// `when:` of the route.
     static func condition(_ source: String) -> String {

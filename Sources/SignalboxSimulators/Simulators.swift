@@ -30,7 +30,7 @@ public struct SimulatorsOptions: Sendable {
     public var providerPort = 0
     /// Port of the control API; 0: any free one.
     public var controlPort = 0
-    /// Where keys and certificates go; nil: a temporary folder that is removed on shutdown.
+    /// The folder for keys and certificates; nil for a temporary one that is removed on shutdown.
     public var folder: String?
     /// Milliseconds since 1970; a test may replace the system's clock with virtual time.
     public var nowUnixMs: @Sendable () -> UInt64 = { SystemClock.unixMs }
@@ -71,72 +71,27 @@ public final class Simulators: Sendable {
         let identity = try ThrowAway.serverIdentity(
             names: ["localhost"] + names, authority: authority)
         try files.write(authority.certificatePEM, to: files.ca)
-        var serverOptions = HTTP2ServerOptions(
-            certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)
-
-        let apnsKey = try ThrowAway.p256Key()
-        try files.write(try apnsKey.privateKeyPEM(), to: files.apnsKey)
-        let apnsState = SimulatorState()
-        let apnsHandler = APNsHandler(
-            options: options.apns, key: try VerifyingKey(pem: try apnsKey.publicKeyPEM()),
-            state: apnsState, clock: options.nowUnixMs)
-        serverOptions.port = options.apnsPort
-        serverOptions.maxConcurrentStreams = 1
-        serverOptions.clientRootsPEM = authority.certificatePEM
-        let apnsServer = try await HTTP2Server.start(serverOptions, handler: apnsHandler)
-
-        let fcmKey = try ThrowAway.rsaKey()
-        let fcmState = SimulatorState()
-        let fcmHandler = FCMHandler(
-            options: options.fcm, key: try VerifyingKey(pem: try fcmKey.publicKeyPEM()),
-            state: fcmState, clock: options.nowUnixMs)
-        serverOptions.port = options.fcmPort
-        serverOptions.maxConcurrentStreams = 100
-        serverOptions.clientRootsPEM = nil
-        let fcmServer = try await HTTP2Server.start(serverOptions, handler: fcmHandler)
-        fcmHandler.set(origin: "https://127.0.0.1:\(fcmServer.port)")
-        try files.write(
-            Array(try account(options.fcm, fcmKey, fcmServer.port).text.utf8),
-            to: files.serviceAccount)
-
-        let apns = Simulator(
-            provider: "apns", server: apnsServer, state: apnsState, expire: apnsHandler.expire)
-        let fcm = Simulator(
-            provider: "fcm", server: fcmServer, state: fcmState, expire: fcmHandler.expire)
-
-        let hmsKey = try ThrowAway.rsaKey()
-        let hmsState = SimulatorState()
-        let hmsHandler = HMSHandler(
-            options: options.hms, key: try VerifyingKey(pem: try hmsKey.publicKeyPEM()),
-            state: hmsState, clock: options.nowUnixMs)
-        try files.write(
-            Array(try account(options.hms, hmsKey).text.utf8), to: files.hmsAccount)
-        serverOptions.port = options.hmsPort
-        let hmsServer = try await HTTP2Server.start(serverOptions, handler: hmsHandler)
-        let hms = Simulator(
-            provider: "hms", server: hmsServer, state: hmsState, expire: hmsHandler.expire)
-
-        let airshipState = SimulatorState()
-        serverOptions.port = options.airshipPort
-        let airshipServer = try await HTTP2Server.start(
-            serverOptions, handler: AirshipHandler(options: options.airship, state: airshipState))
-        // Its secrets do not expire.
-        let airship = Simulator(
-            provider: "airship", server: airshipServer, state: airshipState, expire: {})
-        let telegramState = SimulatorState()
-        serverOptions.port = options.telegramPort
-        let telegramServer = try await HTTP2Server.start(
-            serverOptions,
-            handler: TelegramHandler(options: options.telegram, state: telegramState))
-        let telegram = Simulator(
-            provider: "telegram", server: telegramServer, state: telegramState, expire: {})
-        let providerState = SimulatorState()
-        serverOptions.port = options.providerPort
-        let provider = Simulator(
-            provider: "provider",
-            server: try await HTTP2Server.start(
-                serverOptions, handler: ProviderHandler(state: providerState)),
-            state: providerState, expire: {})
+        let host = SimulatorHost(
+            options: options, files: files, authority: authority,
+            shared: HTTP2ServerOptions(
+                certificateChainPEM: identity.certificatePEM,
+                privateKeyPEM: identity.privateKeyPEM))
+        let apns = try await host.apns()
+        let (fcm, fcmHandler) = try await host.fcm()
+        let hms = try await host.hms()
+        let (airshipState, telegramState, providerState) = (
+            SimulatorState(), SimulatorState(), SimulatorState()
+        )
+        // Their secrets do not expire.
+        let airship = try await host.serve(
+            "airship", port: options.airshipPort, airshipState,
+            AirshipHandler(options: options.airship, state: airshipState))
+        let telegram = try await host.serve(
+            "telegram", port: options.telegramPort, telegramState,
+            TelegramHandler(options: options.telegram, state: telegramState))
+        let provider = try await host.serve(
+            "provider", port: options.providerPort, providerState,
+            ProviderHandler(state: providerState))
         let control = try await HTTPServer.start(
             HTTPServerOptions(host: "127.0.0.1", port: options.controlPort),
             logger: Logger(label: "simulators") { _ in SwiftLogNoOpLogHandler() },
@@ -211,7 +166,7 @@ public final class Simulators: Sendable {
         if options.folder == nil { files.remove() }
     }
 
-    private static func account(
+    static func account(
         _ options: HMSSimulatorOptions, _ key: SigningKey
     ) throws -> JSONValue {
         .object([
@@ -222,7 +177,7 @@ public final class Simulators: Sendable {
         ])
     }
 
-    private static func account(
+    static func account(
         _ options: FCMSimulatorOptions, _ key: SigningKey, _ port: Int
     ) throws -> JSONValue {
         .object([

@@ -4,8 +4,8 @@ package import SignalboxHTTP
 internal import SignalboxJSON
 internal import SignalboxObservability
 
-/// The device registry's API on the public listener, under `/v1/devices`, with `/v1/opens`;
-/// docs/openapi.json describes it.
+/// The device registry's API on the public listener, `/v1/devices` and `/v1/opens`, as described in
+/// docs/openapi.json.
 package struct DevicesService: Sendable {
     package static let prefix = "/v1/devices"
     private static let methods = [
@@ -27,13 +27,13 @@ package struct DevicesService: Sendable {
     /// Records changes.
     let onChange: @Sendable (Audit.Record) -> Void
 
-    /// Whether a path is this service's.
+    /// Whether this service serves a path.
     package static func serves(_ path: String) -> Bool {
         path == prefix || path.hasPrefix(prefix + "/") || path == opens
     }
 
     package func refusal(method: String, path: String) -> HTTPServerAnswer? {
-        // Without clients nobody may use it, so there is no such path.
+        // Without clients or users nobody may call it, so the path does not exist.
         guard !access.clients.isEmpty || !access.users.isEmpty, let allowed = Self.methods[path]
         else {
             return Problem(404, "nothing is served under this path").answer
@@ -69,7 +69,7 @@ package struct DevicesService: Sendable {
         return answer
     }
 
-    /// What apps report of themselves (presence, opens) is no change of the registry.
+    /// Presence and opens are not recorded, since they do not change the registry.
     private func record(
         _ request: HTTPServerRequest, _ answer: HTTPServerAnswer, _ caller: DeviceCaller?
     ) {
@@ -128,90 +128,11 @@ package struct DevicesService: Sendable {
         return answer
     }
 
-    struct Refusal: Error {
-        var status = 400
-        var detail: String
-    }
-
-    /// The user that the request is about: a user's request can only be about that user.
-    package func user(_ given: String, _ caller: DeviceCaller) throws -> String {
-        guard let own = caller.user else {
-            guard !given.isEmpty else { throw Refusal(detail: "\"user\" is required") }
-            return given
-        }
-        guard given.isEmpty || given == own else {
-            throw Refusal(status: 403, detail: "this token is another user's")
-        }
-        return own
-    }
-
-    /// The body; one that names another app than the caller's is meant for another place.
-    package func object(_ request: HTTPServerRequest, _ caller: DeviceCaller) throws -> JSONValue {
-        guard let json = try? JSONValue.parse(request.body), case .object = json else {
-            throw Refusal(detail: "the body must be a JSON object")
-        }
-        guard json["app"].map({ $0.string == caller.app }) ?? true else {
-            throw Refusal(
-                status: 403,
-                detail: "\"app\" must be \"\(caller.app)\", which this token is for, or left out")
-        }
-        return json
-    }
-
-    package func text(
-        _ json: JSONValue, _ key: String, max: Int = 256, required: Bool = true
-    ) throws -> String {
-        let text = json[key]?.string ?? ""
-        guard json[key] == nil || json[key]?.string != nil else {
-            throw Refusal(detail: "\"\(key)\" must be text")
-        }
-        guard !required || !text.isEmpty else { throw Refusal(detail: "\"\(key)\" is required") }
-        guard text.utf8.count <= max else {
-            throw Refusal(detail: "\"\(key)\" is over \(max) bytes")
-        }
-        // Tokens have rules of their own.
-        guard key == "token" || DeviceRules.isPlain(text) else {
-            throw Refusal(detail: "\"\(key)\" has a control character")
-        }
-        return text
-    }
-
-    /// Routes name it; with a space at its end it would be one that no route has.
-    private static func isPlatform(_ text: String) -> Bool {
-        text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
-    }
-
-    /// What is misspelt would be missing without a word.
-    func checkMembers(of json: JSONValue, known: [String]) throws {
-        guard case .object(let members) = json else { return }
-        for member in members where !known.contains(member.key) {
-            throw Refusal(
-                detail: "there is no \"\(member.key.prefix(64))\""
-                    + Suggestion.hint(for: member.key, among: known)
-                    + "; known: " + known.joined(separator: ", "))
-        }
-    }
-
     private static let registrationKeys = [
         "app", "user", "platform", "token", "provider", "locale", "source_token", "attributes",
         "unique",
         "code", "code_verifier", "redirect_uri", "client_id",
     ]
-
-    private func flag(_ json: JSONValue, _ key: String, otherwise: Bool) throws -> Bool {
-        switch json[key] {
-        case nil: return otherwise
-        case .bool(let value): return value
-        default: throw Refusal(detail: "\"\(key)\" must be true or false")
-        }
-    }
 
     private func register(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
@@ -249,7 +170,7 @@ package struct DevicesService: Sendable {
         let platforms = access.tokens.platforms(of: device)
         var changes: [DeviceChange] = []
         if isUnique {
-            // Who had the token has it no more, and those who were told of them must know.
+            // The previous users lose the token, which listeners must be told.
             let former = try await find(app: caller.app, token: device.token)
             changes = former.filter { $0.user != device.user && platforms.contains($0.platform) }
                 .map { change(.unregistered, $0) }
@@ -266,14 +187,14 @@ package struct DevicesService: Sendable {
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
 
-    /// The user's devices besides one that is being registered; an address is none.
+    /// The user's other devices; addresses do not count as devices.
     private func others(than device: Device) async throws -> [Device] {
         try await registry.devices(app: device.app, user: device.user).map(\.device).filter {
             $0.token != device.token && !access.tokens.isAddress($0)
         }
     }
 
-    /// In one step: of two logins at once both stay, until the next one.
+    /// Replaces them in one commit. After two simultaneous logins both devices stay until the next login.
     private func replace(
         _ others: [Device], by changes: [DeviceChange]
     ) async throws -> HTTPServerAnswer {
@@ -286,7 +207,7 @@ package struct DevicesService: Sendable {
         return Self.json([.init("evicted", .integer(Int64(others.count)))])
     }
 
-    /// A user registers what only their own device knows. A platform that nobody sends to has no rules for its tokens yet.
+    /// End users may only register tokens known to their device alone, which only a platform's sender can tell.
     private func requireDevice(_ device: Device) throws {
         guard isUsed(device) else {
             throw Refusal(
@@ -303,7 +224,7 @@ package struct DevicesService: Sendable {
         }
     }
 
-    /// Whether a sender gets the device's token, or a plugin whose provider pushes by itself.
+    /// Whether a sender uses the device's token, or a plugin whose provider pushes by itself.
     private func isUsed(_ device: Device) -> Bool {
         !access.tokens.platforms.senders(of: device.platform).isEmpty
             || deviceReports.forwardsRegistrations(app: device.app)
@@ -312,7 +233,7 @@ package struct DevicesService: Sendable {
     private func unregister(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        // A slip must not remove more than was meant: without a token it is all devices of the user.
+        // A typo must not remove too much: without a token, all devices of the user are removed.
         let parameters = try Self.parameters(request, known: ["user", "token", "unregister"])
         guard request.body.isEmpty else {
             throw Refusal(detail: "DELETE takes no body: give user or token in the query")
@@ -335,7 +256,7 @@ package struct DevicesService: Sendable {
         switch scope {
         case "none": return Self.json([.init("removed", .integer(0))])
         case "agent":
-            // Proactive pushes go on; those of conversations with agents do not.
+            // Mutes pushes of conversations with agents; proactive pushes continue.
             for device in devices { try await mute(device) }
             return Self.json([
                 .init("removed", .integer(0)), .init("muted", .integer(Int64(devices.count))),
@@ -360,8 +281,8 @@ package struct DevicesService: Sendable {
 
     /// The devices with a token that the caller may change.
     ///
-    /// Who names another user's phone holds it, and is told so. Addresses can be guessed: whether another user has one is nobody's
-    /// business.
+    /// The token of another user's phone proves possession, so the caller learns of it. Addresses can be guessed, so
+    /// whether another user has one is not revealed.
     package func owned(_ token: String, _ caller: DeviceCaller) async throws -> [Device] {
         let found = try await find(app: caller.app, token: token)
         guard let user = caller.user else { return found }
@@ -377,28 +298,6 @@ package struct DevicesService: Sendable {
             registry.find(app: app, token: token) { result in
                 continuation.resume(with: result.map { $0.map(\.device) })
             }
-        }
-    }
-
-    private func attributes(_ json: JSONValue) throws -> [Attribute] {
-        guard let given = json["attributes"] else { return [] }
-        guard case .object(let members) = given, members.count <= DeviceRules.attributesMax else {
-            throw Refusal(
-                detail: "\"attributes\" must be an object of at most "
-                    + "\(DeviceRules.attributesMax) texts")
-        }
-        return try members.map { member in
-            guard let value = member.value.string,
-                max(value.utf8.count, member.key.utf8.count) <= DeviceRules.attributeBytesMax
-            else {
-                throw Refusal(
-                    detail: "each attribute must be text of at most "
-                        + "\(DeviceRules.attributeBytesMax) bytes")
-            }
-            guard DeviceRules.isPlain(member.key), DeviceRules.isPlain(value) else {
-                throw Refusal(detail: "an attribute has a control character")
-            }
-            return Attribute(member.key, value)
         }
     }
 
@@ -431,39 +330,6 @@ package struct DevicesService: Sendable {
             token: token.isEmpty ? nil : token,
             onlineForMs: isOnline ? seconds * 1_000 : 0)
         return Self.json([.init("updated", .integer(Int64(count)))])
-    }
-
-    /// An app that crashes cannot say that it is gone, so what it says holds for a while.
-    private func presenceSeconds(_ json: JSONValue) throws -> UInt64 {
-        guard let ttl = json["ttl"] else { return UInt64(DeviceRules.presenceSeconds) }
-        let allowed = DeviceRules.presenceSecondsAllowed
-        guard let seconds = ttl.integer, allowed.contains(seconds) else {
-            throw Refusal(
-                detail: "\"ttl\" must be seconds, \(allowed.lowerBound) to \(allowed.upperBound)")
-        }
-        return UInt64(seconds)
-    }
-
-    private static func parameters(
-        _ request: HTTPServerRequest, known: [String]
-    ) throws -> [String: String] {
-        var found: [String: String] = [:]
-        for pair in request.query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = PercentEncoding.decode(parts[0]) ?? ""
-            guard known.contains(name) else {
-                throw Refusal(
-                    detail: "there is no parameter \"\(name.prefix(64))\""
-                        + Suggestion.hint(for: name, among: known)
-                        + "; known: " + known.joined(separator: ", "))
-            }
-            guard parts.count == 2, let value = PercentEncoding.decode(parts[1]), !value.isEmpty
-            else { throw Refusal(detail: "the parameter \(name) has no value") }
-            guard found.updateValue(value, forKey: name) == nil else {
-                throw Refusal(detail: "the parameter \(name) is given twice")
-            }
-        }
-        return found
     }
 
     private static func json(_ entry: RegisteredDevice) -> JSONValue {
