@@ -17,6 +17,8 @@ packages=(
 
 for_tests() {
   packages+=(curl openssl tzdata abigail-tools valgrind)
+  # The stacks of a test process that hangs.
+  packages+=(gdb)
   # A server for the tests; they start it themselves.
   command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
   command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
@@ -43,7 +45,7 @@ case $purpose in
   run | build) ;;
   test) for_tests ;;
   # Servers to measure against.
-  bench) for_tests && packages+=(nghttp2-client util-linux gdb) ;;
+  bench) for_tests && packages+=(nghttp2-client util-linux) ;;
   # Failover, for chaos-fleet and soak.
   fleet) for_tests && packages+=(etcd-server patroni) ;;
   # Servers of others, and a network of its own, for chaos-wire.
