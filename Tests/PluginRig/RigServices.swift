@@ -227,7 +227,7 @@ package final class RigServices: HostServices {
             return PluginCertificate(
                 subject: found.subject, userID: found.userID,
                 notBeforeUnixS: found.notBeforeUnixS, notAfterUnixS: found.notAfterUnixS,
-                extensions: found.extensions.map { ($0.oid, $0.der) })
+                extensions: found.extensions.map { .init(oid: $0.oid, der: $0.der) })
         } catch {
             throw PluginFault(.invalid, "\(error)")
         }

@@ -192,7 +192,7 @@ struct Chance {
             secrets[text()] = PluginSecret(bytes: bytes(), file: maybe { $0.text() })
         }
         return CreateMessage(
-            name: text(), program: text(), version: text(), library: text(),
+            name: text(), program: text(), programVersion: text(), library: text(),
             sha256: maybe { $0.text() }, confinement: flag() ? .process : .sandbox, config: text(),
             secrets: secrets, logLevels: UInt32(below(32)), asksForTime: flag(),
             workers: UInt32(below(99)))

@@ -127,7 +127,7 @@ import Testing
     static func echo() -> (near: WirePeer, far: WirePeer) {
         let workers = WorkerThreads(count: 3, waitingMax: .max)
         return pair { peer, _, frame throws(WireFault) in
-            let bytes = try WireBytes(reading: frame)
+            let bytes = try [UInt8](reading: frame)
             if frame.call % 2 == 0 {
                 peer.reply(to: frame) { $0.put(bytes) }
             } else {
@@ -151,7 +151,7 @@ import Testing
                         let reply = await SystemThread.value {
                             near.call(.prepare, { writer in writer.put(sent) })
                         }
-                        let back = try? WireBytes(reading: reply.get()).bytes
+                        let back = try? [UInt8](reading: reply.get())
                         #expect(back == bytes)
                     }
                 }

@@ -217,7 +217,8 @@ import Testing
             let deliveries = changes.enumerated().map { index, change in
                 Delivery(
                     id: UInt64(index + 1), eventID: 1, route: "", sender: "s", stableID: "x",
-                    deadlineUnixMs: 0, content: change.carrier(receivedUnixMs: 0), device: change.device)
+                    deadlineUnixMs: 0, content: change.carrier(receivedUnixMs: 0),
+                    device: change.device)
             }
             return Self.words(role.prepare(app: "", deliveries: deliveries))
         }

@@ -96,7 +96,7 @@ import Testing
         wire(RoleFacts.self) { $0.facts() },
         wire(EndpointMessage.self) { EndpointMessage(role: $0.role(), app: $0.text()) },
         wire(PrepareMessage.self) {
-            PrepareMessage(role: $0.role(), app: $0.text(), deliveries: $0.deliveries())
+            PrepareMessage(role: $0.role(), app: $0.text(), batch: WireDeliveries($0.deliveries()))
         },
         wire(ClassifyMessage.self) { chance in
             ClassifyMessage(
@@ -116,7 +116,7 @@ import Testing
                 ? .done(chance.ingestResult()) : .deferred(timeoutMs: UInt32(chance.below(9_999)))
         },
         wire(SubmitMessage.self) {
-            SubmitMessage(app: $0.text(), flight: $0.next(), deliveries: $0.deliveries())
+            SubmitMessage(app: $0.text(), flight: $0.next(), batch: WireDeliveries($0.deliveries()))
         },
         wire(OutcomesMessage.self) { chance in
             OutcomesMessage(flight: chance.next(), outcomes: chance.list { $0.outcome() })
@@ -136,7 +136,7 @@ import Testing
                 expiresUnixMs: chance.maybe { $0.next() })
         },
         wire(KeysMessage.self) {
-            KeysMessage(prefix: $0.text(), after: $0.text(), limit: UInt32($0.below(300)))
+            KeysMessage(prefix: $0.text(), after: $0.text(), limit: Int($0.below(300)))
         },
         wire(EditMessage.self) { chance in
             EditMessage(
@@ -156,7 +156,9 @@ import Testing
         wire(CertificateMessage.self) { chance in
             CertificateMessage(bytes: chance.bytes(), password: chance.maybe { $0.bytes() })
         },
-        wire(IdentityMessage.self) { IdentityMessage(certificate: $0.bytes(), key: $0.bytes()) },
+        wire(SendEndpoint.ClientIdentity.self) {
+            SendEndpoint.ClientIdentity(certificate: $0.bytes(), key: $0.bytes())
+        },
         wire(MetricMessage.self) { chance in
             MetricMessage(
                 number: UInt32(chance.below(1_000)), name: chance.text(),
@@ -188,15 +190,17 @@ import Testing
             PluginCertificate(
                 subject: chance.text(), userID: chance.text(), notBeforeUnixS: -5,
                 notAfterUnixS: Int64(chance.below(1 << 40)),
-                extensions: (0..<chance.below(4)).map { _ in (chance.text(), chance.bytes()) })
+                extensions: (0..<chance.below(4)).map { _ in
+                    .init(oid: chance.text(), der: chance.bytes())
+                })
         },
         wire(WireResult<WireNothing>.self) { chance in
             WireResult(chance.flag() ? .success(WireNothing()) : .failure(chance.fault()))
         },
-        wire(WireResult<WireBytes?>.self) { chance in
+        wire(WireResult<[UInt8]?>.self) { chance in
             WireResult(
                 chance.flag()
-                    ? .success(chance.maybe { WireBytes($0.bytes()) }) : .failure(chance.fault()))
+                    ? .success(chance.maybe { $0.bytes() }) : .failure(chance.fault()))
         },
         wire(WireResult<[Device]>.self) { chance in
             WireResult(.success(chance.list { $0.device() }))
@@ -284,7 +288,7 @@ import Testing
         let bomb: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
         #expect(throws: WireFault.self) { try Self.decoded(bomb, as: [Device].self) }
         #expect(throws: WireFault.self) { try Self.decoded(bomb, as: String.self) }
-        #expect(throws: WireFault.self) { try Self.decoded(bomb, as: WireBytes.self) }
+        #expect(throws: WireFault.self) { try Self.decoded(bomb, as: [UInt8].self) }
     }
 
     @Test func `a message that is too long says so and is not sent`() {

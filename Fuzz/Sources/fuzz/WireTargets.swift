@@ -24,7 +24,7 @@ enum WireMessages {
         { check(SetMessage.self, $0) }, { check(KeysMessage.self, $0) },
         { check(EditMessage.self, $0) }, { check(KeyValueEdited.self, $0) },
         { check(DevicesMessage.self, $0) }, { check(ZoneMessage.self, $0) },
-        { check(CertificateMessage.self, $0) }, { check(IdentityMessage.self, $0) },
+        { check(CertificateMessage.self, $0) }, { check(SendEndpoint.ClientIdentity.self, $0) },
         { check(MetricMessage.self, $0) }, { check(CountMessage.self, $0) },
         { check(LogMessage.self, $0) }, { check(PublicKeyMessage.self, $0) },
         { check(BatchMessage.self, $0) }, { check(SettledMessage.self, $0) },
@@ -37,7 +37,7 @@ enum WireMessages {
         { check(IngestRequest.self, $0) }, { check(PluginHTTPCall.self, $0) },
         { check(WireResult<PluginHTTPAnswer>.self, $0) },
         { check(WireResult<PluginCertificate>.self, $0) }, { check([Device].self, $0) },
-        { check(WireBytes?.self, $0) }, { check([String].self, $0) }, { check(Event.self, $0) },
+        { check([UInt8]?.self, $0) }, { check([String].self, $0) }, { check(Event.self, $0) },
     ]
 
     /// What decodes is written in a form that decodes to what writes the same bytes.

@@ -4,7 +4,7 @@
 /// Written by the plugin host, read by the push engine.
 public struct RequestBatch: Sendable {
     /// A slice of `bytes`.
-    public struct Slice: Sendable, Hashable {
+    public struct Slice: Sendable, Hashable, BitwiseCopyable {
         /// First byte.
         public var start: Int32
         /// Number of bytes.
@@ -21,7 +21,7 @@ public struct RequestBatch: Sendable {
     }
 
     /// A header field as two slices; names are in lower case.
-    public struct Header: Sendable {
+    public struct Header: Sendable, BitwiseCopyable {
         /// The name.
         public var name: Slice
         /// The value.

@@ -90,7 +90,7 @@ package final class KeyRing: Sendable {
             return PluginCertificate(
                 subject: found.subject, userID: found.userID,
                 notBeforeUnixS: found.notBeforeUnixS, notAfterUnixS: found.notAfterUnixS,
-                extensions: found.extensions.map { ($0.oid, $0.der) })
+                extensions: found.extensions.map { .init(oid: $0.oid, der: $0.der) })
         } catch {
             throw PluginFault(.invalid, "\(error)")
         }

@@ -80,13 +80,27 @@ public struct PluginCertificate: Sendable {
     public var notBeforeUnixS: Int64
     /// Valid until, in Unix seconds.
     public var notAfterUnixS: Int64
-    /// OID and DER value.
-    public var extensions: [(oid: String, der: [UInt8])]
+    /// X.509 extensions.
+    public var extensions: [Extension]
+
+    /// An extension.
+    public struct Extension: Sendable {
+        /// Object identifier, dotted.
+        public var oid: String
+        /// DER value.
+        public var der: [UInt8]
+
+        /// Makes an extension.
+        public init(oid: String, der: [UInt8]) {
+            self.oid = oid
+            self.der = der
+        }
+    }
 
     /// Makes a certificate.
     public init(
         subject: String, userID: String, notBeforeUnixS: Int64, notAfterUnixS: Int64,
-        extensions: [(oid: String, der: [UInt8])]
+        extensions: [Extension]
     ) {
         self.subject = subject
         self.userID = userID

@@ -67,55 +67,27 @@ public final class IsolatedRunner: Sendable {
             }
             Task { await create(message, frame) }
         case .start:
-            Task {
-                let begun = await Self.result { () async throws(PluginFault) in
-                    try await self.instance().start()
-                    return WireNothing()
-                }
-                peer.reply(to: frame) { $0.put(begun) }
-            }
+            answer(frame) { () async throws(PluginFault) in try await self.instance().start() }
         case .roles:
             let limits = try Limits(reading: frame)
-            Task {
-                let facts = await Self.result { () async throws(PluginFault) in
-                    try await self.roles(limits)
-                }
-                peer.reply(to: frame) { $0.put(facts) }
-            }
+            answer(frame) { () async throws(PluginFault) in try await self.roles(limits) }
         case .resumeSource:
-            let batchesMax = Int(clamping: try UInt64(reading: frame))
-            Task {
-                let resumed = await Self.result { () async throws(PluginFault) in
-                    let peer = self.peer
-                    try await self.source().resume(
-                        batchesMax: batchesMax, take: { self.emit($0) },
-                        onCondition: { fault in
-                            peer.tell(.condition) { writer in
-                                writer.put(fault) { writer.put($0) }
-                            }
-                        })
-                    return WireNothing()
-                }
-                peer.reply(to: frame) { $0.put(resumed) }
+            let batchesMax = try Int(reading: frame)
+            answer(frame) { () async throws(PluginFault) in
+                let peer = self.peer
+                try await self.source().resume(
+                    batchesMax: batchesMax, take: { self.emit($0) },
+                    onCondition: { fault in peer.tell(.condition) { $0.put(fault) } })
             }
         case .pauseSource:
-            Task {
-                let paused = await Self.result { () async throws(PluginFault) in
-                    try await self.source().pause()
-                    return WireNothing()
-                }
-                peer.reply(to: frame) { $0.put(paused) }
-            }
+            answer(frame) { () async throws(PluginFault) in try await self.source().pause() }
         case .settled:
             let message = try SettledMessage(reading: frame)
             state.withLock { $0.batches.removeValue(forKey: message.number) }?(message.verdict)
         case .endpoint:
             let asked = try EndpointMessage(reading: frame)
-            Task {
-                let found = await Self.result { () async throws(PluginFault) in
-                    try await self.translator(asked.role).endpoint(app: asked.app)
-                }
-                peer.reply(to: frame) { $0.put(found) }
+            answer(frame) { () async throws(PluginFault) in
+                try await self.translator(asked.role).endpoint(app: asked.app)
             }
         case .stop:
             let deadlineMs = try UInt64(reading: frame)
@@ -132,6 +104,24 @@ public final class IsolatedRunner: Sendable {
     }
 
     // MARK: Control
+
+    private func answer<Value: WireValue>(
+        _ frame: WireFrame, _ work: @escaping @Sendable () async throws(PluginFault) -> Value
+    ) {
+        Task {
+            let made = await Self.result(work)
+            peer.reply(to: frame) { $0.put(made) }
+        }
+    }
+
+    private func answer(
+        _ frame: WireFrame, _ work: @escaping @Sendable () async throws(PluginFault) -> Void
+    ) {
+        answer(frame) { () async throws(PluginFault) in
+            try await work()
+            return WireNothing()
+        }
+    }
 
     private func create(_ message: CreateMessage, _ frame: WireFrame) async {
         let workers = WorkerThreads(count: Int(message.workers), waitingMax: .max)
@@ -155,7 +145,7 @@ public final class IsolatedRunner: Sendable {
             let instance = try await PluginInstance.create(
                 name: message.name, library: library,
                 config: CheckedConfig(json: config, secrets: message.secrets),
-                program: message.program, version: message.version, services: services)
+                program: message.program, version: message.programVersion, services: services)
             let peer = self.peer
             if !Confiner.lacks.isEmpty {
                 let fields = [Attribute("error", Confiner.lacks.joined(separator: ", "))]
@@ -314,9 +304,7 @@ public final class IsolatedRunner: Sendable {
     }
 
     private func observe(_ frame: WireFrame) throws(WireFault) {
-        var reader = frame.reader
-        let batch = try reader.list(Observation.self)
-        try reader.end()
+        let batch = try [Observation](reading: frame)
         // Before any verdict.
         peer.reply(to: frame) { _ in }
         let peer = peer

@@ -60,9 +60,9 @@ final class RemoteServices: HostServices {
     func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
     ) throws(PluginFault) -> [UInt8] {
-        try tried(.sign, WireBytes.self) {
+        try tried(.sign, [UInt8].self) {
             $0.put(SignMessage(algorithm: algorithm, key: key, data: data))
-        }.bytes
+        }
     }
 
     func verify(
@@ -75,9 +75,7 @@ final class RemoteServices: HostServices {
     }
 
     func publicKey(_ form: PublicKeyForm, key: [UInt8]) throws(PluginFault) -> [UInt8] {
-        try tried(.publicKey, WireBytes.self) {
-            $0.put(PublicKeyMessage(form: form, key: key))
-        }.bytes
+        try tried(.publicKey, [UInt8].self) { $0.put(PublicKeyMessage(form: form, key: key)) }
     }
 
     func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
@@ -95,14 +93,14 @@ final class RemoteServices: HostServices {
     func identity(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
-        let made = try tried(.identity, IdentityMessage.self) {
+        let made = try tried(.identity, SendEndpoint.ClientIdentity.self) {
             $0.put(CertificateMessage(bytes: bytes, password: password))
         }
         return (made.certificate, made.key)
     }
 
     func readFile(_ path: String) -> [UInt8]? {
-        (ask(.readFile, WireBytes?.self) { $0.put(path) } ?? nil)?.bytes
+        ask(.readFile, [UInt8]?.self) { $0.put(path) } ?? nil
     }
 
     // MARK: Calls with a later answer
@@ -118,9 +116,7 @@ final class RemoteServices: HostServices {
         instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
     ) throws(PluginFault) {
-        try later(.value, { $0.put(key) }) { (result: Result<WireBytes?, PluginFault>) in
-            done(result.map { $0?.bytes })
-        }
+        try later(.value, { $0.put(key) }, done)
     }
 
     func set(
@@ -135,7 +131,7 @@ final class RemoteServices: HostServices {
         instance: String, prefix: String, after: String, limit: Int,
         done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
     ) throws(PluginFault) {
-        let message = KeysMessage(prefix: prefix, after: after, limit: UInt32(limit))
+        let message = KeysMessage(prefix: prefix, after: after, limit: limit)
         try later(.keys, { $0.put(message) }, done)
     }
 

@@ -32,7 +32,7 @@ final class IsolatedFilter: Filtering {
             {
                 let message = BuildMessage(
                     event: event, recipients: recipients, route: route, options: options.text)
-                $0.put(FilterMessage(message, nowUnixMs: nowUnixMs))
+                $0.put(FilterMessage(asked: message, nowUnixMs: nowUnixMs))
             },
             check: { answer throws(WireFault) in
                 guard case .success(let made) = answer.result else { return }

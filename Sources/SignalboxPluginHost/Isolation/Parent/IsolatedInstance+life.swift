@@ -45,7 +45,8 @@ extension IsolatedInstance {
         }
         guard isWanted else { return give(up: child, PluginFault(.stopping, "it is stopping")) }
         let message = CreateMessage(
-            name: name, program: program.name, version: program.version, library: library.path,
+            name: name, program: program.name, programVersion: program.version,
+            library: library.path,
             sha256: library.wantedSHA256, confinement: plan.confinement, config: config,
             secrets: secrets.all,
             logLevels: logLevels,

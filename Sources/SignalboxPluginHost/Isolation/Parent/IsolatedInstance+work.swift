@@ -156,11 +156,7 @@ extension IsolatedInstance {
             }
             try take(try BatchMessage(reading: frame), child)
         case .condition:
-            var reader = frame.reader
-            let fault = try reader.optional { reader throws(WireFault) in
-                try reader.value(PluginFault.self)
-            }
-            try reader.end()
+            let fault = try PluginFault?(reading: frame)
             listeners.withLock { $0.condition }(fault)
         default: throw WireFault("it may not ask for \(method)")
         }

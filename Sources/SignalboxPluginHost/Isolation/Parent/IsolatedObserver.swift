@@ -5,9 +5,9 @@ final class IsolatedObserver: Observing {
     let maxBatch: Int?
     private let instance: IsolatedInstance
 
-    init(_ instance: IsolatedInstance, maxBatch: UInt32?) {
+    init(_ instance: IsolatedInstance, maxBatch: Int?) {
         self.instance = instance
-        self.maxBatch = maxBatch.map { Int($0) }
+        self.maxBatch = maxBatch
     }
 
     /// Hands over a batch; one that is lost with the process comes again.

@@ -7,9 +7,9 @@ final class IsolatedSender: Sending {
     private let instance: IsolatedInstance
     private let usualBatch: Int?
 
-    init(_ instance: IsolatedInstance, maxBatch: UInt32?) {
+    init(_ instance: IsolatedInstance, maxBatch: Int?) {
         self.instance = instance
-        usualBatch = maxBatch.map { Int($0) }
+        usualBatch = maxBatch
     }
 
     private var isOnTrial: Bool {
@@ -45,7 +45,7 @@ final class IsolatedSender: Sending {
         let asked: Result<WireResult<UInt64>, WorkEnd> = instance.waiting(PluginCalls.submit) {
             instance.ask(
                 child, .submit,
-                { $0.put(SubmitMessage(app: app, flight: flight, deliveries: offered)) },
+                { $0.put(SubmitMessage(app: app, flight: flight, batch: WireDeliveries(offered))) },
                 check: { answer throws(WireFault) in
                     if case .success(let taken) = answer.result, taken > UInt64(items.count) {
                         throw WireFault("it took more than it was offered")

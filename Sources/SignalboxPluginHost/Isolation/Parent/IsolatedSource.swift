@@ -52,7 +52,7 @@ final class IsolatedSource: Sourcing {
         state.withLock {
             $0.opening = Opening(batchesMax: batchesMax, take: take, onCondition: onCondition)
         }
-        let fault = await instance.askSource(.resumeSource) { $0.put(UInt64(batchesMax)) }
+        let fault = await instance.askSource(.resumeSource) { $0.put(batchesMax) }
         // A process that is being started again is resumed when it is up.
         guard let fault, fault.kind != .lost else { return }
         state.withLock { $0.opening = nil }
@@ -68,7 +68,7 @@ final class IsolatedSource: Sourcing {
     /// A new process serves. Thread: control.
     private func resumeAgain(_ child: IsolatedChild) {
         guard let opening = state.withLock({ $0.opening }), !child.peer.isGone else { return }
-        let fault = instance.askSource(child, .resumeSource) { $0.put(UInt64(opening.batchesMax)) }
+        let fault = instance.askSource(child, .resumeSource) { $0.put(opening.batchesMax) }
         guard let fault else { return opening.onCondition(nil) }
         instance.services.log(
             instance: instance.name, level: .error, message: "the source could not be resumed",

@@ -11,10 +11,10 @@ final class IsolatedTranslator: Translating {
     /// Apps whose requests must not go out twice.
     private let onceOnly = Mutex<Set<String>>([])
 
-    init(_ instance: IsolatedInstance, _ role: TranslatorRole, maxBatch: UInt32?) {
+    init(_ instance: IsolatedInstance, _ role: TranslatorRole, maxBatch: Int?) {
         self.instance = instance
         self.role = role
-        usualBatch = maxBatch.map { Int($0) }
+        usualBatch = maxBatch
     }
 
     private var nowMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
@@ -63,7 +63,7 @@ final class IsolatedTranslator: Translating {
         let items = deliveries.map(\.id)
         let asked: Result<PrepareResult, WorkEnd> = instance.ask(
             .prepare,
-            { $0.put(PrepareMessage(role: role, app: app, deliveries: deliveries)) },
+            { $0.put(PrepareMessage(role: role, app: app, batch: WireDeliveries(deliveries))) },
             check: { answer throws(WireFault) in
                 guard case .ready(let requests, let settled) = answer else { return }
                 try RequestRules.check(requests, settled, of: items)

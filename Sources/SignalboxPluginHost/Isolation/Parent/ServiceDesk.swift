@@ -29,31 +29,20 @@ final class ServiceDesk: Sendable {
         _ method: WireMethod, _ frame: WireFrame, _ peer: WirePeer
     ) throws(WireFault) -> Bool {
         var reader = frame.reader
+        var isKnown = try tell(method, &reader)
+        if !isKnown { isKnown = try answer(method, &reader, frame, peer) }
+        if !isKnown { isKnown = try begin(method, &reader, frame, peer) }
+        if isKnown { try reader.end() }
+        return isKnown
+    }
+
+    // MARK: Notices
+
+    private func tell(
+        _ method: WireMethod, _ reader: inout WireReader
+    ) throws(WireFault) -> Bool {
         switch method {
-        case .now: peer.reply(to: frame) { $0.put(services.nowUnixMs) }
-        case .sign: try sign(&reader, frame, peer)
-        case .verify: try verify(&reader, frame, peer)
-        case .publicKey:
-            let asked = try reader.value(PublicKeyMessage.self)
-            let made = result { () throws(PluginFault) in
-                WireBytes(try services.publicKey(asked.form, key: asked.key))
-            }
-            peer.reply(to: frame) { $0.put(made) }
-        case .utcOffset:
-            let asked = try reader.value(ZoneMessage.self)
-            let offset = services.utcOffset(zone: asked.zone, unixMs: asked.unixMs)
-            peer.reply(to: frame) { $0.put(offset) }
-        case .certificate: try certificate(&reader, frame, peer)
-        case .identity: try identity(&reader, frame, peer)
-        case .readFile:
-            let path = try reader.text()
-            // Only files of its own secrets.
-            let bytes = secrets.isFile(path) ? services.readFile(path) : nil
-            peer.reply(to: frame) { $0.put(bytes.map { WireBytes($0) }) }
-        case .metric: try metric(&reader, frame, peer)
-        case .call, .value, .set, .keys, .edit, .devices, .device, .change:
-            try later(method, &reader, frame, peer)
-        case .log: try log(&reader)
+        case .log: log(try reader.value())
         case .count:
             let said = try reader.value(CountMessage.self)
             let metric = metrics.withLock { $0[said.number] }
@@ -64,79 +53,15 @@ final class ServiceDesk: Sendable {
                 metric.add(MetricsService.bounded(said.value))
             }
         case .shortened:
-            services.shortened(instance: name, field: Self.cut(try reader.text()))
+            services.shortened(instance: name, field: Self.cut(try reader.value()))
         case .misbehaved:
-            services.misbehaved(instance: name, Self.cut(try reader.text()))
+            services.misbehaved(instance: name, Self.cut(try reader.value()))
         default: return false
         }
-        try reader.end()
         return true
     }
 
-    // MARK: Calls with a reply
-
-    private func sign(
-        _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
-    ) throws(WireFault) {
-        let asked = try reader.value(SignMessage.self)
-        let made = result { () throws(PluginFault) in
-            WireBytes(
-                try services.sign(asked.algorithm, key: asked.key, data: asked.data))
-        }
-        peer.reply(to: frame) { $0.put(made) }
-    }
-
-    private func verify(
-        _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
-    ) throws(WireFault) {
-        let asked = try reader.value(SignMessage.self)
-        let fits = result { () throws(PluginFault) in
-            try services.verify(
-                asked.algorithm, key: asked.key, data: asked.data,
-                signature: asked.signature ?? [])
-        }
-        peer.reply(to: frame) { $0.put(fits) }
-    }
-
-    private func certificate(
-        _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
-    ) throws(WireFault) {
-        let asked = try reader.value(CertificateMessage.self)
-        let found = result { () throws(PluginFault) in
-            try services.certificate(asked.bytes, password: asked.password)
-        }
-        peer.reply(to: frame) { $0.put(found) }
-    }
-
-    private func identity(
-        _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
-    ) throws(WireFault) {
-        let asked = try reader.value(CertificateMessage.self)
-        let found = result { () throws(PluginFault) in
-            let made = try services.identity(asked.bytes, password: asked.password)
-            return IdentityMessage(certificate: made.certificate, key: made.key)
-        }
-        peer.reply(to: frame) { $0.put(found) }
-    }
-
-    private func metric(
-        _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
-    ) throws(WireFault) {
-        let asked = try reader.value(MetricMessage.self)
-        let isKept = metrics.withLock { metrics in
-            guard metrics.count < Self.metricsMax, !MetricHandles.isReserved(asked.name),
-                let metric = services.metric(
-                    instance: name, name: asked.name, labels: asked.labels,
-                    isGauge: asked.isGauge)
-            else { return false }
-            metrics[asked.number] = metric
-            return true
-        }
-        peer.reply(to: frame) { $0.put(isKept) }
-    }
-
-    private func log(_ reader: inout WireReader) throws(WireFault) {
-        let line = try reader.value(LogMessage.self)
+    private func log(_ line: LogMessage) {
         let isAdmitted = logQuota.admits {
             services.log(instance: name, level: .warn, message: $0, fields: [])
         }
@@ -152,119 +77,171 @@ final class ServiceDesk: Sendable {
         text.utf8.count <= lineBytesMax ? text : String(text.prefix(lineBytesMax / 4))
     }
 
-    private func result<Value: WireValue>(
-        _ body: () throws(PluginFault) -> Value
-    ) -> WireResult<Value> {
-        do throws(PluginFault) {
-            return WireResult(.success(try body()))
-        } catch {
-            return WireResult(.failure(error))
+    // MARK: Calls with a reply
+
+    private func answer(
+        _ method: WireMethod, _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
+    ) throws(WireFault) -> Bool {
+        func reply<Value: WireValue>(_ value: Value) {
+            peer.reply(to: frame) { $0.put(value) }
+        }
+        switch method {
+        case .now: reply(services.nowUnixMs)
+        case .sign:
+            let asked = try reader.value(SignMessage.self)
+            reply(
+                WireResult { () throws(PluginFault) in
+                    try services.sign(asked.algorithm, key: asked.key, data: asked.data)
+                })
+        case .verify:
+            let asked = try reader.value(SignMessage.self)
+            reply(
+                WireResult { () throws(PluginFault) in
+                    try services.verify(
+                        asked.algorithm, key: asked.key, data: asked.data,
+                        signature: asked.signature ?? [])
+                })
+        case .publicKey:
+            let asked = try reader.value(PublicKeyMessage.self)
+            reply(
+                WireResult { () throws(PluginFault) in
+                    try services.publicKey(asked.form, key: asked.key)
+                })
+        case .utcOffset:
+            let asked = try reader.value(ZoneMessage.self)
+            reply(services.utcOffset(zone: asked.zone, unixMs: asked.unixMs))
+        case .certificate:
+            let asked = try reader.value(CertificateMessage.self)
+            reply(
+                WireResult { () throws(PluginFault) in
+                    try services.certificate(asked.bytes, password: asked.password)
+                })
+        case .identity:
+            let asked = try reader.value(CertificateMessage.self)
+            reply(
+                WireResult { () throws(PluginFault) in
+                    let made = try services.identity(asked.bytes, password: asked.password)
+                    return SendEndpoint.ClientIdentity(
+                        certificate: made.certificate, key: made.key)
+                })
+        case .readFile:
+            let path = try reader.value(String.self)
+            // Only files of its own secrets.
+            reply(secrets.isFile(path) ? services.readFile(path) : nil)
+        case .metric: reply(metric(try reader.value()))
+        default: return false
+        }
+        return true
+    }
+
+    private func metric(_ asked: MetricMessage) -> Bool {
+        metrics.withLock { metrics in
+            guard metrics.count < Self.metricsMax, !MetricHandles.isReserved(asked.name),
+                let metric = services.metric(
+                    instance: name, name: asked.name, labels: asked.labels,
+                    isGauge: asked.isGauge)
+            else { return false }
+            metrics[asked.number] = metric
+            return true
         }
     }
 
     // MARK: Calls with a later answer
 
-    private func later(
+    private func begin(
         _ method: WireMethod, _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
-    ) throws(WireFault) {
-        let start = try starter(method, &reader)
-        guard answersCount.load(ordering: .relaxed) < Self.answersMax else {
-            let full = PluginFault(.again, "too many calls are waiting for an answer")
-            peer.reply(to: frame) { $0.put(WireResult<WireNothing>(.failure(full))) }
-            return
-        }
-        answersCount.wrappingAdd(1, ordering: .relaxed)
-        let begun = result { () throws(PluginFault) in
-            try start { [self] write in
-                answersCount.wrappingSubtract(1, ordering: .relaxed)
-                if peer.answer(frame, write) { return }
-                let tooLong = PluginFault(.tooLarge, "the answer is too long")
-                peer.answer(frame) { $0.put(WireResult<WireNothing>(.failure(tooLong))) }
-            }
-            return WireNothing()
-        }
-        if case .failure = begun.result { answersCount.wrappingSubtract(1, ordering: .relaxed) }
-        peer.reply(to: frame) { $0.put(begun) }
-    }
-
-    private typealias Answer = @Sendable ((WireWriter) -> Void) -> Void
-
-    /// Reads the arguments of a call, and returns a function that starts it.
-    private func starter(
-        _ method: WireMethod, _ reader: inout WireReader
-    ) throws(WireFault) -> (@escaping Answer) throws(PluginFault) -> Void {
-        let (services, name) = (services, name)
+    ) throws(WireFault) -> Bool {
+        let call = Later(frame: frame, peer: peer)
         switch method {
         case .call:
-            let call = try reader.value(PluginHTTPCall.self)
-            return { answer throws(PluginFault) in
-                try services.call(call) { result in answer { $0.put(WireResult(result)) } }
-            }
+            let asked = try reader.value(PluginHTTPCall.self)
+            later(call) { done throws(PluginFault) in try services.call(asked, done: done) }
         case .value:
-            let key = try reader.text()
-            return { answer throws(PluginFault) in
-                try services.value(instance: name, key: key) { result in
-                    let found = result.map { $0.map { WireBytes($0) } }
-                    answer { $0.put(WireResult(found)) }
-                }
+            let key = try reader.value(String.self)
+            later(call) { done throws(PluginFault) in
+                try services.value(instance: name, key: key, done: done)
             }
         case .set:
             let asked = try reader.value(SetMessage.self)
             guard asked.key.utf8.count <= KVService.keyBytesMax,
                 (asked.value?.count ?? 0) <= KVService.valueBytesMax
             else { throw WireFault("a durable value is too large") }
-            return { answer throws(PluginFault) in
+            later(call) { done throws(PluginFault) in
                 try services.set(
                     instance: name, key: asked.key, value: asked.value,
-                    expiresUnixMs: asked.expiresUnixMs
-                ) { fault in answer { $0.put(Self.nothing(fault)) } }
+                    expiresUnixMs: asked.expiresUnixMs, done: Self.nothing(done))
             }
         case .keys:
             let asked = try reader.value(KeysMessage.self)
-            guard (1...KVService.pageMax).contains(asked.limit) else {
+            guard (1...Int(KVService.pageMax)).contains(asked.limit) else {
                 throw WireFault("a page of keys is too large")
             }
-            return { answer throws(PluginFault) in
+            later(call) { done throws(PluginFault) in
                 try services.keys(
-                    instance: name, prefix: asked.prefix, after: asked.after,
-                    limit: Int(asked.limit)
-                ) { result in answer { $0.put(WireResult(result)) } }
+                    instance: name, prefix: asked.prefix, after: asked.after, limit: asked.limit,
+                    done: done)
             }
         case .edit:
             let asked = try reader.value(EditMessage.self)
             guard asked.isSound else { throw WireFault("a durable value is too large") }
-            return { answer throws(PluginFault) in
-                try services.edit(instance: name, key: asked.key, asked.edit) { result in
-                    answer { $0.put(WireResult(result)) }
-                }
+            later(call) { done throws(PluginFault) in
+                try services.edit(instance: name, key: asked.key, asked.edit, done: done)
             }
         case .devices:
             let asked = try reader.value(DevicesMessage.self)
-            return { answer throws(PluginFault) in
-                try services.devices(app: asked.app, user: asked.name) { result in
-                    answer { $0.put(WireResult(result)) }
-                }
+            later(call) { done throws(PluginFault) in
+                try services.devices(app: asked.app, user: asked.name, done: done)
             }
         case .device:
             let asked = try reader.value(DevicesMessage.self)
-            return { answer throws(PluginFault) in
-                try services.device(app: asked.app, token: asked.name) { result in
-                    answer { $0.put(WireResult(result)) }
-                }
+            later(call) { done throws(PluginFault) in
+                try services.device(app: asked.app, token: asked.name, done: done)
             }
-        default:
+        case .change:
             let change = try reader.value(DeviceChange.self)
             guard change.isSound else { throw WireFault("a change is malformed") }
-            return { answer throws(PluginFault) in
-                try services.change(instance: name, change) { fault in
-                    answer { $0.put(Self.nothing(fault)) }
-                }
+            later(call) { done throws(PluginFault) in
+                try services.change(instance: name, change, done: Self.nothing(done))
             }
+        default: return false
         }
+        return true
     }
 
-    private static func nothing(_ fault: PluginFault?) -> WireResult<WireNothing> {
-        WireResult(fault.map { .failure($0) } ?? .success(WireNothing()))
+    private struct Later: Sendable {
+        var frame: WireFrame
+        var peer: WirePeer
+    }
+
+    /// Replies whether the call has begun; what it calls back with is the answer.
+    private func later<Answer: WireValue>(
+        _ call: Later,
+        _ start: (@escaping @Sendable (Result<Answer, PluginFault>) -> Void) throws(PluginFault)
+            -> Void
+    ) {
+        guard answersCount.load(ordering: .relaxed) < Self.answersMax else {
+            let full = PluginFault(.again, "too many calls are waiting for an answer")
+            call.peer.reply(to: call.frame) { $0.put(WireResult<WireNothing>(.failure(full))) }
+            return
+        }
+        answersCount.wrappingAdd(1, ordering: .relaxed)
+        let begun = WireResult { () throws(PluginFault) in
+            try start { [self] result in
+                answersCount.wrappingSubtract(1, ordering: .relaxed)
+                if call.peer.answer(call.frame, { $0.put(WireResult(result)) }) { return }
+                let tooLong = PluginFault(.tooLarge, "the answer is too long")
+                call.peer.answer(call.frame) { $0.put(WireResult<Answer>(.failure(tooLong))) }
+            }
+            return WireNothing()
+        }
+        if case .failure = begun.result { answersCount.wrappingSubtract(1, ordering: .relaxed) }
+        call.peer.reply(to: call.frame) { $0.put(begun) }
+    }
+
+    private static func nothing(
+        _ done: @escaping @Sendable (Result<WireNothing, PluginFault>) -> Void
+    ) -> @Sendable (PluginFault?) -> Void {
+        { fault in done(fault.map { .failure($0) } ?? .success(WireNothing())) }
     }
 }
 

@@ -1,124 +1,52 @@
 internal import SignalboxCore
 
 /// Signs, or checks a signature, with a key.
-struct SignMessage: WireValue {
+struct SignMessage: WireRecord {
     var algorithm: SignAlgorithm
     var key: [UInt8]
     var data: [UInt8]
     /// The signature to check; nil to make one.
     var signature: [UInt8]?
 
-    init(algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]? = nil) {
-        self.algorithm = algorithm
-        self.key = key
-        self.data = data
-        self.signature = signature
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(algorithm.rawValue)
-        writer.put(key)
-        writer.put(data)
-        writer.put(signature) { writer.put($0) }
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        guard let algorithm = SignAlgorithm(rawValue: try reader.number()) else {
-            throw WireFault("there is no such algorithm")
-        }
-        self.algorithm = algorithm
-        key = try reader.bytes()
-        data = try reader.bytes()
-        signature = try reader.optional { reader throws(WireFault) in try reader.bytes() }
-    }
+    static let layout = WireLayout(Self.init, \.algorithm, \.key, \.data, \.signature)
 }
 
+extension SignAlgorithm: WireValue {}
+
+/// Asks for the public half of a key.
+struct PublicKeyMessage: WireRecord {
+    var form: PublicKeyForm
+    var key: [UInt8]
+
+    static let layout = WireLayout(Self.init, \.form, \.key)
+}
+
+extension PublicKeyForm: WireValue {}
+
 /// Stores a durable value, or removes it.
-struct SetMessage: WireValue {
+struct SetMessage: WireRecord {
     var key: String
     var value: [UInt8]?
     var expiresUnixMs: UInt64?
 
-    init(key: String, value: [UInt8]?, expiresUnixMs: UInt64?) {
-        self.key = key
-        self.value = value
-        self.expiresUnixMs = expiresUnixMs
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(key)
-        writer.put(value) { writer.put($0) }
-        writer.put(expiresUnixMs)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        key = try reader.text()
-        value = try reader.optional { reader throws(WireFault) in try reader.bytes() }
-        expiresUnixMs = try reader.value()
-    }
+    static let layout = WireLayout(Self.init, \.key, \.value, \.expiresUnixMs)
 }
 
 /// Lists keys of durable values.
-struct KeysMessage: WireValue {
+struct KeysMessage: WireRecord {
     var prefix: String
     var after: String
-    var limit: UInt32
+    var limit: Int
 
-    init(prefix: String, after: String, limit: UInt32) {
-        self.prefix = prefix
-        self.after = after
-        self.limit = limit
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(prefix)
-        writer.put(after)
-        writer.put(limit)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        prefix = try reader.text()
-        after = try reader.text()
-        limit = try reader.number()
-    }
+    static let layout = WireLayout(Self.init, \.prefix, \.after, \.limit)
 }
 
 /// Changes a durable value in dependence of what is stored.
-struct EditMessage: WireValue {
+struct EditMessage: WireRecord {
     var key: String
     var edit: KeyValueEdit
 
-    init(key: String, edit: KeyValueEdit) {
-        self.key = key
-        self.edit = edit
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(key)
-        switch edit {
-        case .replace(let expected, let value, let forMs):
-            writer.put(true)
-            writer.put(expected) { writer.put($0) }
-            writer.put(value) { writer.put($0) }
-            writer.put(forMs)
-        case .add(let amount, let forMs):
-            writer.put(false)
-            writer.put(amount)
-            writer.put(forMs)
-        }
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        key = try reader.text()
-        guard try reader.flag() else {
-            edit = .add(try reader.number(), forMs: try reader.value())
-            return
-        }
-        edit = .replace(
-            expected: try reader.optional { reader throws(WireFault) in try reader.bytes() },
-            value: try reader.optional { reader throws(WireFault) in try reader.bytes() },
-            forMs: try reader.value())
-    }
+    static let layout = WireLayout(Self.init, \.key, \.edit)
 
     /// Within the bounds of `sbx.kv/1`.
     var isSound: Bool {
@@ -132,205 +60,115 @@ struct EditMessage: WireValue {
     }
 }
 
-extension KeyValueEdited: WireValue {
+extension KeyValueEdit: WireValue {
     func write(to writer: WireWriter) {
-        writer.put(isDone)
-        writer.put(value) { writer.put($0) }
+        switch self {
+        case .replace(let expected, let value, let forMs):
+            writer.put(true)
+            writer.put(expected)
+            writer.put(value)
+            writer.put(forMs)
+        case .add(let amount, let forMs):
+            writer.put(false)
+            writer.put(amount)
+            writer.put(forMs)
+        }
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        self.init(
-            isDone: try reader.flag(),
-            value: try reader.optional { reader throws(WireFault) in try reader.bytes() })
+        self =
+            try reader.value()
+            ? .replace(
+                expected: try reader.value(), value: try reader.value(), forMs: try reader.value())
+            : .add(try reader.value(), forMs: try reader.value())
     }
+}
+
+extension KeyValueEdited: WireRecord {
+    static let layout = WireLayout(Self.init, \.isDone, \.value)
 }
 
 /// Looks up devices of an app: all of a user, or the one with a token.
-struct DevicesMessage: WireValue {
+struct DevicesMessage: WireRecord {
     var app: String
     var name: String
 
-    init(app: String, name: String) {
-        self.app = app
-        self.name = name
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(app)
-        writer.put(name)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        app = try reader.text()
-        name = try reader.text()
-    }
+    static let layout = WireLayout(Self.init, \.app, \.name)
 }
 
 /// Asks for the offset of a zone at an instant.
-struct ZoneMessage: WireValue {
+struct ZoneMessage: WireRecord {
     var zone: String
     var unixMs: UInt64
 
-    init(zone: String, unixMs: UInt64) {
-        self.zone = zone
-        self.unixMs = unixMs
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(zone)
-        writer.put(unixMs)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        zone = try reader.text()
-        unixMs = try reader.number()
-    }
+    static let layout = WireLayout(Self.init, \.zone, \.unixMs)
 }
 
 /// Reads a certificate, or turns one with its key into PEM.
-struct CertificateMessage: WireValue {
+struct CertificateMessage: WireRecord {
     var bytes: [UInt8]
     var password: [UInt8]?
 
-    init(bytes: [UInt8], password: [UInt8]?) {
-        self.bytes = bytes
-        self.password = password
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(bytes)
-        writer.put(password) { writer.put($0) }
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        bytes = try reader.bytes()
-        password = try reader.optional { reader throws(WireFault) in try reader.bytes() }
-    }
+    static let layout = WireLayout(Self.init, \.bytes, \.password)
 }
 
-/// A certificate chain with its key.
-struct IdentityMessage: WireValue {
-    var certificate: [UInt8]
-    var key: [UInt8]
+extension PluginCertificate: WireRecord {
+    static let layout = WireLayout(
+        Self.init, \.subject, \.userID, \.notBeforeUnixS, \.notAfterUnixS, \.extensions)
+}
 
-    init(certificate: [UInt8], key: [UInt8]) {
-        self.certificate = certificate
-        self.key = key
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(certificate)
-        writer.put(key)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        certificate = try reader.bytes()
-        key = try reader.bytes()
-    }
+extension PluginCertificate.Extension: WireRecord {
+    static let layout = WireLayout(Self.init, \.oid, \.der)
 }
 
 /// Makes a metric; later messages name it by its number.
-struct MetricMessage: WireValue {
+struct MetricMessage: WireRecord {
     var number: UInt32
     var name: String
     var labels: [Attribute]
     var isGauge: Bool
 
-    init(number: UInt32, name: String, labels: [Attribute], isGauge: Bool) {
-        self.number = number
-        self.name = name
-        self.labels = labels
-        self.isGauge = isGauge
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(number)
-        writer.put(name)
-        writer.put(labels)
-        writer.put(isGauge)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        number = try reader.number()
-        name = try reader.text()
-        labels = try reader.list()
-        isGauge = try reader.flag()
-    }
+    static let layout = WireLayout(Self.init, \.number, \.name, \.labels, \.isGauge)
 }
 
 /// Counts, or sets a gauge.
-struct CountMessage: WireValue {
+struct CountMessage: WireRecord {
     var number: UInt32
     var isSet: Bool
     var value: Int64
 
-    init(number: UInt32, isSet: Bool, value: Int64) {
-        self.number = number
-        self.isSet = isSet
-        self.value = value
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(number)
-        writer.put(isSet)
-        writer.put(value)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        number = try reader.number()
-        isSet = try reader.flag()
-        value = try reader.number()
-    }
+    static let layout = WireLayout(Self.init, \.number, \.isSet, \.value)
 }
 
 /// A line for the log.
-struct LogMessage: WireValue {
+struct LogMessage: WireRecord {
     var level: PluginLogLevel
     var message: String
     var fields: [Attribute]
 
-    init(level: PluginLogLevel, message: String, fields: [Attribute]) {
-        self.level = level
-        self.message = message
-        self.fields = fields
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(level.rawValue)
-        writer.put(message)
-        writer.put(fields)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        guard let level = PluginLogLevel(rawValue: try reader.number()) else {
-            throw WireFault("there is no such level")
-        }
-        self.level = level
-        message = try reader.text()
-        fields = try reader.list()
-    }
+    static let layout = WireLayout(Self.init, \.level, \.message, \.fields)
 }
 
-/// Asks for the public half of a key.
-struct PublicKeyMessage: WireValue {
-    var form: PublicKeyForm
-    var key: [UInt8]
+extension PluginLogLevel: WireValue {}
 
-    init(form: PublicKeyForm, key: [UInt8]) {
-        self.form = form
-        self.key = key
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(form.rawValue)
-        writer.put(key)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        guard let form = PublicKeyForm(rawValue: try reader.number()) else {
-            throw WireFault("there is no such form of a public key")
-        }
-        self.form = form
-        key = try reader.bytes()
-    }
+extension PluginHTTPCall: WireRecord {
+    static let layout = WireLayout(
+        Self.init, \.method, \.url, \.headers, \.body, \.caFile, \.timeoutMs, \.redirectsMax,
+        \.refusesPrivateAddresses)
 }
+
+extension PluginHTTPAnswer: WireRecord {
+    static let layout = WireLayout(Self.init, \.status, \.headers, \.body)
+}
+
+/// A message that is longer than a gateway keeps is cut.
+extension PluginFault: WireRecord {
+    private static let wordsMax = 4_096
+
+    static let layout = WireLayout(
+        { kind, words in
+            Self(kind, words.utf8.count > wordsMax ? String(words.prefix(1_000)) : words)
+        }, \.kind, \.message)
+}
+
+extension PluginFault.Kind: WireValue {}

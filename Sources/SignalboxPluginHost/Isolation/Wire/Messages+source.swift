@@ -1,47 +1,29 @@
 internal import SignalboxCore
 
 /// A batch of a source, with a number of its process.
-struct BatchMessage: WireValue {
+struct BatchMessage: WireRecord {
     var number: UInt64
     var receivedUnixMs: UInt64
     var events: [Event]
 
-    init(number: UInt64, receivedUnixMs: UInt64, events: [Event]) {
-        self.number = number
-        self.receivedUnixMs = receivedUnixMs
-        self.events = events
-    }
-
-    func write(to writer: WireWriter) {
-        writer.put(number)
-        writer.put(receivedUnixMs)
-        writer.put(events)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        number = try reader.number()
-        receivedUnixMs = try reader.number()
-        events = try reader.list()
-    }
+    static let layout = WireLayout(Self.init, \.number, \.receivedUnixMs, \.events)
 }
 
 /// The verdict on a batch.
-struct SettledMessage: WireValue {
+struct SettledMessage: WireRecord {
     var number: UInt64
     var verdict: SourceVerdict
 
-    init(number: UInt64, verdict: SourceVerdict) {
-        self.number = number
-        self.verdict = verdict
-    }
+    static let layout = WireLayout(Self.init, \.number, \.verdict)
+}
 
+extension SourceVerdict: WireValue {
     func write(to writer: WireWriter) {
-        writer.put(number)
-        switch verdict {
+        switch self {
         case .stored(let count, let repeated):
             writer.put(true)
-            writer.put(UInt64(clamping: count))
-            writer.put(UInt64(clamping: repeated))
+            writer.put(count)
+            writer.put(repeated)
         case .again(let ms):
             writer.put(false)
             writer.put(ms)
@@ -49,27 +31,16 @@ struct SettledMessage: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        number = try reader.number()
-        guard try reader.flag() else {
-            verdict = .again(afterMs: try reader.number())
-            return
-        }
-        verdict = .stored(
-            count: Int(clamping: try reader.number(UInt64.self)),
-            repeated: Int(clamping: try reader.number(UInt64.self)))
+        self =
+            try reader.value()
+            ? .stored(count: try reader.value(), repeated: try reader.value())
+            : .again(afterMs: try reader.value())
     }
 }
 
 /// Outcomes for an observer.
-extension Observation: WireValue {
-    func write(to writer: WireWriter) {
-        writer.put(sequence)
-        writer.put(json)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        self.init(sequence: try reader.number(), json: try reader.bytes())
-    }
+extension Observation: WireRecord {
+    static let layout = WireLayout(Self.init, \.sequence, \.json)
 }
 
 /// An observer's answer to a batch.
@@ -88,10 +59,10 @@ extension ObserveVerdict: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        switch try reader.number(UInt8.self) {
+        switch try reader.value(UInt8.self) {
         case 0: self = .taken
-        case 1: self = .later(afterMs: try reader.number(), reason: try reader.text())
-        case 2: self = .refused(reason: try reader.text())
+        case 1: self = .later(afterMs: try reader.value(), reason: try reader.value())
+        case 2: self = .refused(reason: try reader.value())
         default: throw WireFault("there is no such verdict")
         }
     }

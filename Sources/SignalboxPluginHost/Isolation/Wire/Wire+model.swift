@@ -20,7 +20,7 @@ extension Attribute: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        self.init(try reader.text(), try reader.text())
+        self.init(try reader.value(), try reader.value())
     }
 }
 
@@ -32,29 +32,16 @@ extension Event: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        let source = try reader.text()
+        let source = try reader.value(String.self)
         self = try reader.record()
         self.source = source
     }
 }
 
-extension DeviceChange: WireValue {
-    func write(to writer: WireWriter) {
-        writer.put(kind.rawValue)
-        writer.put(timeUnixMs)
-        writer.put(reason)
-        writer.put(subject)
-        writer.put(device)
-    }
-
-    init(from reader: inout WireReader) throws(WireFault) {
-        guard let kind = Kind(rawValue: try reader.number()) else {
-            throw WireFault("there is no such kind of change")
-        }
-        let time = try reader.number(UInt64.self)
-        let (reason, subject) = (try reader.text(), try reader.text())
-        self.init(
-            kind: kind, device: try reader.value(), timeUnixMs: time, reason: reason,
-            subject: subject)
-    }
+extension DeviceChange: WireRecord {
+    static let layout = WireLayout(
+        { Self(kind: $0, device: $4, timeUnixMs: $1, reason: $2, subject: $3) },
+        \.kind, \.timeUnixMs, \.reason, \.subject, \.device)
 }
+
+extension DeviceChange.Kind: WireValue {}

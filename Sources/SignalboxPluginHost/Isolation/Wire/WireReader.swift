@@ -34,26 +34,18 @@ struct WireReader {
     /// Bytes not read yet.
     var left: Int { frame.count - at }
 
-    mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(
-        _ type: Number.Type = Number.self
-    ) throws(WireFault) -> Number {
-        let size = MemoryLayout<Number>.size
+    mutating func bits<Value: BitwiseCopyable>(
+        _ type: Value.Type = Value.self
+    ) throws(WireFault) -> Value {
+        let size = MemoryLayout<Value>.size
         guard left >= size else { throw WireFault("it is too short") }
         defer { at += size }
-        return frame.start.loadUnaligned(fromByteOffset: at, as: Number.self)
-    }
-
-    mutating func flag() throws(WireFault) -> Bool {
-        switch try number(UInt8.self) {
-        case 0: false
-        case 1: true
-        default: throw WireFault("a flag is neither 0 nor 1")
-        }
+        return frame.start.loadUnaligned(fromByteOffset: at, as: Value.self)
     }
 
     /// Bytes inside the message, valid as long as its frame.
     mutating func raw() throws(WireFault) -> UnsafeRawBufferPointer {
-        try raw(count: Int(try number(UInt32.self)))
+        try raw(count: Int(try bits(UInt32.self)))
     }
 
     /// The next `count` bytes inside the message, valid as long as its frame.
@@ -62,16 +54,6 @@ struct WireReader {
         defer { at += count }
         return UnsafeRawBufferPointer(start: frame.start + at, count: count)
     }
-
-    mutating func bytes() throws(WireFault) -> [UInt8] { Array(try raw()) }
-
-    mutating func text() throws(WireFault) -> String {
-        String(decoding: try raw(), as: UTF8.self)
-    }
-
-    mutating func value<Value: WireValue>(
-        _ type: Value.Type = Value.self
-    ) throws(WireFault) -> Value { try Value(from: &self) }
 
     /// A record, which contains its own size.
     mutating func record<Value: RecordValue>(
@@ -89,40 +71,13 @@ struct WireReader {
 
     /// How many elements follow, each of at least `least` bytes.
     mutating func count(least: Int = 1) throws(WireFault) -> Int {
-        let count = Int(try number(UInt32.self))
+        let count = Int(try bits(UInt32.self))
         guard count <= left / least else { throw WireFault("a list is longer than its message") }
         return count
-    }
-
-    mutating func list<Value: WireValue>(
-        _ type: Value.Type = Value.self, max: Int = .max
-    ) throws(WireFault) -> [Value] {
-        let count = try count()
-        guard count <= max else { throw WireFault("a list has \(count) elements") }
-        var out: [Value] = []
-        out.reserveCapacity(min(count, 1_024))
-        for _ in 0..<count { out.append(try Value(from: &self)) }
-        return out
-    }
-
-    mutating func optional<Value>(
-        _ read: (inout WireReader) throws(WireFault) -> Value
-    ) throws(WireFault) -> Value? {
-        guard try flag() else { return nil }
-        return try read(&self)
     }
 
     /// Throws if bytes are left.
     func end() throws(WireFault) {
         guard left == 0 else { throw WireFault("\(left) bytes are too many") }
-    }
-}
-
-extension WireValue {
-    /// Reads a message that holds this value and nothing else.
-    init(reading frame: WireFrame) throws(WireFault) {
-        var reader = frame.reader
-        self = try reader.value()
-        try reader.end()
     }
 }

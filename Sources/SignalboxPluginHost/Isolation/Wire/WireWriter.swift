@@ -4,7 +4,7 @@ internal import SignalboxCore
 /// Constants of the protocol between a gateway and a plugin's process.
 enum Wire {
     /// Raised with every change of a message, because the runner may be a program of another version.
-    static let version: UInt32 = 8
+    static let version: UInt32 = 9
     /// Largest message in bytes; a peer that announces a longer one is malformed.
     static let bytesMax = 32 << 20
     /// Bytes of the header of each message: length, method, kind, call number.
@@ -37,36 +37,16 @@ final class WireWriter {
     /// The whole message; valid until the next `put`.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    func put<Number: FixedWidthInteger & BitwiseCopyable>(_ value: Number) {
-        guard grow(by: MemoryLayout<Number>.size) else { return }
-        start.storeBytes(of: value, toByteOffset: count, as: Number.self)
-        count += MemoryLayout<Number>.size
+    func bits<Value: BitwiseCopyable>(_ value: Value) {
+        guard grow(by: MemoryLayout<Value>.size) else { return }
+        start.storeBytes(of: value, toByteOffset: count, as: Value.self)
+        count += MemoryLayout<Value>.size
     }
 
-    func put(_ flag: Bool) { put(UInt8(flag ? 1 : 0)) }
-
-    func put(_ source: UnsafeRawBufferPointer) {
-        put(UInt32(truncatingIfNeeded: source.count))
+    /// Bytes, after how many there are.
+    func raw(_ source: UnsafeRawBufferPointer) {
+        bits(UInt32(truncatingIfNeeded: source.count))
         append(source)
-    }
-
-    func put(_ bytes: [UInt8]) { bytes.withUnsafeBytes { put($0) } }
-
-    func put(_ text: String) {
-        var copy = text
-        copy.withUTF8 { put(UnsafeRawBufferPointer($0)) }
-    }
-
-    func put(_ value: some WireValue) { value.write(to: self) }
-
-    func put(_ values: [some WireValue]) {
-        put(UInt32(truncatingIfNeeded: values.count))
-        for value in values { value.write(to: self) }
-    }
-
-    func put<Value>(_ value: Value?, _ write: (Value) -> Void) {
-        put(value != nil)
-        if let value { write(value) }
     }
 
     /// A record, which contains its own size.
@@ -105,10 +85,4 @@ final class WireWriter {
         start = larger
         return true
     }
-}
-
-/// A value that can be sent over the wire.
-protocol WireValue: SendableMetatype {
-    func write(to writer: WireWriter)
-    init(from reader: inout WireReader) throws(WireFault)
 }
