@@ -49,38 +49,18 @@ final class Library: @unchecked Sendable {
             room.pointee = value
             return UnsafePointer(room)
         }
-        var roles: [String] = []
-        if type is any IngestPlugin.Type { roles.append(SBX_ROLE_INGEST) }
-        if type is any BuildPlugin.Type { roles.append(SBX_ROLE_BUILD) }
-        if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
-        if type is any SendPlugin.Type { roles.append(SBX_ROLE_SEND) }
-        if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
-        if type is any SourcePlugin.Type { roles.append(SBX_ROLE_SOURCE) }
-        if type is any ObservePlugin.Type { roles.append(SBX_ROLE_OBSERVE) }
-        if type is any FilterPlugin.Type { roles.append(SBX_ROLE_FILTER) }
         func list(_ texts: [String]) -> UnsafePointer<UnsafePointer<CChar>?> {
             let room = arena.array(UnsafePointer<CChar>?.self, texts.count + 1)
             for (index, given) in texts.enumerated() { room[index] = text(given) }
             return UnsafePointer(room)
         }
-        let info = type.info
-        var needs = [SBX_SVC_JSON, SBX_SVC_CLOCK] + info.needs
-        if type is any SendPlugin.Type { needs.append(SBX_SVC_SEND_HOST) }
-        if type is any SourcePlugin.Type { needs.append(SBX_SVC_SOURCE_HOST) }
-        if type is any ObservePlugin.Type { needs.append(SBX_SVC_OBSERVE_HOST) }
-        var plugin = sbx_plugin()
-        plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)
-        plugin.abi_major = SBX_ABI_MAJOR
-        plugin.abi_minor = SBX_ABI_MINOR
-        plugin.needs_minor = info.needsMinor
-        plugin.flags = info.isSerial ? SBX_F_SERIAL : 0
-        plugin.id = text(info.id)
-        plugin.version = text(info.version)
-        plugin.summary = text(info.summary)
-        plugin.roles = list(roles)
-        plugin.needs = list(needs)
-        plugin.config_schema = info.configSchema.map(text)
-        Lifecycle.fill(&plugin)
+        var plugin = Self.head(type.info)
+        plugin.id = text(type.info.id)
+        plugin.version = text(type.info.version)
+        plugin.summary = text(type.info.summary)
+        plugin.roles = list(Self.roles(of: type))
+        plugin.needs = list(Self.needs(of: type))
+        plugin.config_schema = type.info.configSchema.map(text)
         table = constant(plugin)
         ingest = constant(IngestCalls.table)
         var builder = BuildCalls.table
@@ -106,6 +86,38 @@ final class Library: @unchecked Sendable {
         var filters = FilterCalls.table
         filters.options_schema = (type as? any FilterPlugin.Type)?.filterOptionsSchema.map(text)
         filter = constant(filters)
+    }
+
+    private static func head(_ info: PluginInfo) -> sbx_plugin {
+        var plugin = sbx_plugin()
+        plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)
+        plugin.abi_major = SBX_ABI_MAJOR
+        plugin.abi_minor = SBX_ABI_MINOR
+        plugin.needs_minor = info.needsMinor
+        plugin.flags = info.isSerial ? SBX_F_SERIAL : 0
+        Lifecycle.fill(&plugin)
+        return plugin
+    }
+
+    private static func roles(of type: any Plugin.Type) -> [String] {
+        var roles: [String] = []
+        if type is any IngestPlugin.Type { roles.append(SBX_ROLE_INGEST) }
+        if type is any BuildPlugin.Type { roles.append(SBX_ROLE_BUILD) }
+        if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
+        if type is any SendPlugin.Type { roles.append(SBX_ROLE_SEND) }
+        if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
+        if type is any SourcePlugin.Type { roles.append(SBX_ROLE_SOURCE) }
+        if type is any ObservePlugin.Type { roles.append(SBX_ROLE_OBSERVE) }
+        if type is any FilterPlugin.Type { roles.append(SBX_ROLE_FILTER) }
+        return roles
+    }
+
+    private static func needs(of type: any Plugin.Type) -> [String] {
+        var needs = [SBX_SVC_JSON, SBX_SVC_CLOCK] + type.info.needs
+        if type is any SendPlugin.Type { needs.append(SBX_SVC_SEND_HOST) }
+        if type is any SourcePlugin.Type { needs.append(SBX_SVC_SOURCE_HOST) }
+        if type is any ObservePlugin.Type { needs.append(SBX_SVC_OBSERVE_HOST) }
+        return needs
     }
 }
 

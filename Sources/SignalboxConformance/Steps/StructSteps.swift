@@ -39,26 +39,18 @@ enum StructSteps {
             subject.end()
         }
         if plugin.has(SBX_ROLE_BUILD), let driver = exam.builder(isNewer: isNewer) {
-            for event in exam.events() {
-                exam.findings.doing("build()")
-                let people = exam.recipients(5)
-                compare("build()") {
-                    Array(driver.build(event, people).fingerprint.utf8)
-                } _: {
-                    Array(driver.build(event, people, shape: shape).fingerprint.utf8)
-                }
+            compareEach("build()", exam, compare) { event, people, shaped in
+                shaped
+                    ? driver.build(event, people, shape: shape).fingerprint
+                    : driver.build(event, people).fingerprint
             }
             driver.subject.end()
         }
         if plugin.has(SBX_ROLE_FILTER), let driver = exam.filter(isNewer: isNewer) {
-            for event in exam.events() {
-                exam.findings.doing("filter()")
-                let people = exam.recipients(5)
-                compare("filter()") {
-                    Array(driver.filter(event, people).fingerprint.utf8)
-                } _: {
-                    Array(driver.filter(event, people, shape: shape).fingerprint.utf8)
-                }
+            compareEach("filter()", exam, compare) { event, people, shaped in
+                shaped
+                    ? driver.filter(event, people, shape: shape).fingerprint
+                    : driver.filter(event, people).fingerprint
             }
             driver.subject.end()
         }
@@ -82,6 +74,21 @@ enum StructSteps {
                 exam.findings.fail(rule, "submit() fails with them")
             }
             driver.subject.end()
+        }
+    }
+
+    /// Compares what a role makes of each event, with the gateway's structs and with the others.
+    private static func compareEach(
+        _ name: String, _ exam: Examination,
+        _ compare: (String, () -> [UInt8], () -> [UInt8]) -> Void,
+        _ run: @escaping (Event, [Recipient], _ shaped: Bool) -> String
+    ) {
+        for event in exam.events() {
+            exam.findings.doing(name)
+            let people = exam.recipients(5)
+            compare(name, { Array(run(event, people, false).utf8) }) {
+                Array(run(event, people, true).utf8)
+            }
         }
     }
 

@@ -163,48 +163,23 @@ package final class EventPipeline: Sendable {
     ) {
         let generation = context.live.now
         guard let events = bounded(given, generation, leavesOut: leavesOut, done) else { return }
-        let keepsHistory = generation.keepsHistory
         var entry = StoreEntry(
             items: [], receivedUnixMs: receivedUnixMs,
             dedupeMs: generation.plan.config.gateway.dedupeMs)
         var results: [String?] = []
-        for index in events.indices {
-            var event = events[index]
-            if event.id == 0 {
-                guard let id = nextEventID() else {
-                    done(.failed(Self.noIDs), [])
-                    return
-                }
-                event.id = id
+        // With `leavesOut` it is kept: its source would emit the same event forever, and nothing else meanwhile.
+        let isAlone = events.count == 1 && changes.isEmpty && !leavesOut
+        do throws(Refusal) {
+            for event in events {
+                let routed = try route(
+                    event, of: source, generation, receivedUnixMs: receivedUnixMs, span: span)
+                if isAlone { try refuseIfLost(routed) }
+                entry.items.append(routed.item(dedupeMs: generation.dedupeMs(of: event)))
+                results.append(routed.result)
             }
-            if let span { context.spans.follow(event.id, span) }
-            let dedupeMs = generation.dedupeMs(of: event)
-            var routed = RoutedEvent(
-                event, router: generation.router, receivedUnixMs: receivedUnixMs,
-                keepsHistory: keepsHistory)
-            guard routed.isRouted || generation.hasSource(source) else {
-                // A reload removed its plugin, and thereby its routes, after the event was received.
-                done(.unavailable("plugin \(source) was removed"), [])
-                return
-            }
-            do throws(Unavailable) {
-                try fanOut(&routed, generation)
-            } catch {
-                // The source resends the whole request.
-                done(.unavailable(error.words), [])
-                return
-            }
-            // With `leavesOut` it is kept: its source would emit the same event forever, and nothing else meanwhile.
-            if routed.isLost, let failure = routed.failure, events.count == 1, changes.isEmpty,
-                !leavesOut
-            {
-                // Nothing would be stored, so the source must learn of the failure.
-                let words = "\(failure) failed on this event"
-                done(routed.failsAlways ? .unprocessable(words) : .unavailable(words), [])
-                return
-            }
-            entry.items.append(routed.item(dedupeMs: dedupeMs))
-            results.append(routed.result)
+        } catch {
+            // The source resends the whole request.
+            return done(error.answer, [])
         }
         guard !changes.isEmpty else {
             append(&entry, results, done: done)
@@ -220,6 +195,35 @@ package final class EventPipeline: Sendable {
             case .failure(let fault): done(.failed(fault.message), [])
             }
         }
+    }
+
+    /// The event with its deliveries.
+    private func route(
+        _ given: Event, of source: String, _ generation: Generation, receivedUnixMs: UInt64,
+        span: RequestSpan?
+    ) throws(Refusal) -> RoutedEvent {
+        var event = given
+        if event.id == 0 {
+            guard let id = nextEventID() else { throw Refusal(answer: .failed(Self.noIDs)) }
+            event.id = id
+        }
+        if let span { context.spans.follow(event.id, span) }
+        var routed = RoutedEvent(
+            event, router: generation.router, receivedUnixMs: receivedUnixMs,
+            keepsHistory: generation.keepsHistory)
+        guard routed.isRouted || generation.hasSource(source) else {
+            // A reload removed its plugin, and thereby its routes, after the event was received.
+            throw Refusal(answer: .unavailable("plugin \(source) was removed"))
+        }
+        try fanOut(&routed, generation)
+        return routed
+    }
+
+    /// Nothing would be stored of it, so the source must learn of the failure.
+    private func refuseIfLost(_ routed: RoutedEvent) throws(Refusal) {
+        guard routed.isLost, let failure = routed.failure else { return }
+        let words = "\(failure) failed on this event"
+        throw Refusal(answer: routed.failsAlways ? .unprocessable(words) : .unavailable(words))
     }
 
     /// `results` are metric labels, by item.
@@ -303,7 +307,7 @@ package final class EventPipeline: Sendable {
     /// Asks the filters and builders of an event's routes; no lock is held while they render.
     private func fanOut(
         _ routed: inout RoutedEvent, _ generation: Generation
-    ) throws(Unavailable) {
+    ) throws(Refusal) {
         let event = routed.fields.event
         let routes = generation.router.routes
         if !routed.isRouted {
@@ -342,7 +346,7 @@ package final class EventPipeline: Sendable {
     private func build(
         _ question: RoutedEvent.Question, _ routed: inout RoutedEvent, _ route: Route,
         _ generation: Generation, _ report: SkipReport
-    ) throws(Unavailable) {
+    ) throws(Refusal) {
         let event = question.fields.event
         switch build(event, recipients: question.recipients, route: route, generation) {
         case .success(let built):
@@ -352,7 +356,7 @@ package final class EventPipeline: Sendable {
             if !built.skips.isEmpty { routed.skipped(built.skips, for: question) }
             let count = built.contents.reduce(0) { $0 + $1.targets.count }
             guard var ids = context.ids.take(count) else {
-                throw Unavailable(words: Self.noIDs)
+                throw Refusal(answer: .unavailable(Self.noIDs))
             }
             report.write(
                 routed.built(built.contents, for: question, ids: &ids), of: event, on: route)
@@ -365,7 +369,7 @@ package final class EventPipeline: Sendable {
     private func note(
         _ fault: PluginFault, of role: String, _ name: String, _ routed: inout RoutedEvent,
         _ question: RoutedEvent.Question, _ route: Route
-    ) throws(Unavailable) {
+    ) throws(Refusal) {
         let event = routed.fields.event
         var fields = Self.fields(event, route, fault)
         fields["plugin.instance"] = "\(name)"
@@ -374,7 +378,7 @@ package final class EventPipeline: Sendable {
                 fields["count"] = "\(skipped + 1)"
                 context.logger.warning("event rejected: \(role) is unavailable", metadata: fields)
             }
-            throw Unavailable(words: "\(role) \(name) is unavailable")
+            throw Refusal(answer: .unavailable("\(role) \(name) is unavailable"))
         }
         context.metrics.event(source: event.source, result: "build_failed")
         context.logger.error("\(role) failed on an event", metadata: fields)
@@ -411,6 +415,7 @@ package final class EventPipeline: Sendable {
 
 /// A builder is unavailable, its answer was lost, or the store gives no ids: the event is rejected so that its source
 /// resends it.
-private struct Unavailable: Error {
-    let words: String
+/// Why nothing of a request is stored.
+private struct Refusal: Error {
+    let answer: StoreAnswer
 }
