@@ -29,7 +29,6 @@ run() {
   swift test --skip-build --experimental-maximum-parallelization-width "${TESTS_WIDTH:-12}" "$@" 2>&1 |
     tee "$log" | grep --line-buffered -E "$said" | grep --line-buffered -v '^◇' | cut -c1-600
   status=${PIPESTATUS[0]}
-  pkill -P "$watch"
   kill "$watch" 2> /dev/null
   wait "$watch" 2> /dev/null
   return "$status"
@@ -49,7 +48,7 @@ test_process() {
 # Stops the test process once its log has not grown for a while.
 watch_for_stall() {
   local log=$1 size=-1 now quiet=0 pid
-  while sleep 10; do
+  while sleep 10 > /dev/null 2>&1; do
     now=$(stat -c %s "$log" 2> /dev/null || echo 0)
     if [ "$now" != "$size" ]; then size=$now quiet=0 && continue; fi
     quiet=$((quiet + 10))
