@@ -83,10 +83,15 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
     let shared: [JSONValue.Member]
     let own: [JSONValue.Member]
 
-    var testDescription: String { "\(file): \(name)" }
+    /// ", row 2" of a case with rows.
+    var row = ""
+
+    var testDescription: String { "\(file): \(name)\(row)" }
 
     static let folder = PluginRig.root.appending(path: "Tests/Fixtures/Plugins")
-    static let defaults = ["config", "device", "call_answer", "receive"]
+    static let defaults = ["config", "device", "call_answer", "receive", "build"]
+    /// Steps that need more than a sender.
+    static let roleSteps = ["receive", "build", "register", "hostile", "paths"]
 
     /// All cases of all files.
     static let all = Result { try files().flatMap { try read($0) } }
@@ -133,7 +138,49 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
         if let twice = names.first(where: { $0.value.count > 1 }) {
             throw GoldenFault("\(file): two cases are named \(twice.key)")
         }
-        return cases
+        return try cases.flatMap { try $0.rows() }
+    }
+
+    /// The case once for each row, in which `<COLUMN>` stands for the row's value.
+    private func rows() throws -> [GoldenCase] {
+        var fields = try GoldenFields(.object(own), "\(file): \(name)")
+        guard let rows = try fields.list("rows") else { return [self] }
+        guard rows.count > 1, case .array(let columns) = rows[0] else {
+            throw GoldenFault("\(fields.place): rows is empty")
+        }
+        let names = columns.map { "<\($0.string ?? "")>" }
+        let body = JSONValue.object(fields.left)
+        for name in names where !body.text.contains(name) {
+            throw GoldenFault("\(fields.place): nothing uses \(name)")
+        }
+        return try rows.dropFirst().enumerated().map { index, row in
+            guard case .array(let values) = row, values.count == names.count else {
+                throw GoldenFault("\(fields.place): row \(index + 1) needs \(names.count) values")
+            }
+            let bound = try Self.filled(Self.bound(body, Array(zip(names, values))))
+            guard case .object(let own) = bound else { return self }
+            return GoldenCase(
+                file: file, name: name, plugin: plugin, shared: shared, own: own,
+                row: ", row \(index + 1)")
+        }
+    }
+
+    private static func bound(
+        _ value: JSONValue, _ pairs: [(name: String, value: JSONValue)]
+    ) -> JSONValue {
+        func text(_ text: String) -> String {
+            pairs.reduce(text) {
+                $0.replacing($1.name, with: $1.value.scalarText ?? $1.value.text)
+            }
+        }
+        switch value {
+        case .string(let string):
+            return pairs.first { $0.name == string }?.value ?? .string(text(string))
+        case .array(let items): return .array(items.map { bound($0, pairs) })
+        case .object(let members):
+            return .object(members.map { .init(text($0.key), bound($0.value, pairs)) })
+        default: return value
+        }
     }
 
     private static let keys = [
@@ -141,12 +188,12 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
         "<rsa key>": Result { try ThrowAway.rsaKey().privateKeyPEM() },
     ]
 
-    /// Fills `<5 times x>`, `<file PATH>` and the keys. Inside other text, a key is escaped for JSON.
+    /// Fills `<5 times x>`, `<file PATH>`, `<json PATH>` and the keys. Inside other text, a key is escaped for JSON.
     static func filled(_ value: JSONValue) throws -> JSONValue {
         switch value {
         case .string(var text):
-            if text.hasPrefix("<file "), text.hasSuffix(">") {
-                return .string(try PluginRig.fixture(String(text.dropFirst(6).dropLast())))
+            if text.hasPrefix("<json "), text.hasSuffix(">") {
+                return try .parse(PluginRig.fixture(String(text.dropFirst(6).dropLast())))
             }
             for (mark, made) in keys where text.contains(mark) {
                 let pem = String(decoding: try made.get(), as: UTF8.self)
@@ -154,6 +201,14 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
                     text == mark
                     ? pem
                     : text.replacing(mark, with: JSONValue.string(pem).text.dropFirst().dropLast())
+            }
+            for part in text.matches(of: #/<file ([^<>]+)>/#) {
+                text = text.replacing(part.0, with: try PluginRig.fixture(String(part.1)))
+            }
+            text.replace(#/<(text|base64|base64url) ([^<>]+)>/#) { part in
+                part.1 == "text"
+                    ? String(part.2)
+                    : Base64.encode(Array(part.2.utf8), url: part.1 == "base64url")
             }
             let times = #/<([0-9]+) times ([^>]+)>/#
             return .string(

@@ -39,6 +39,9 @@ import Testing
         ("cases: [{name: a, answer: {status: 200}, outcome: {reason: x}}]", "no kind"),
         ("cases: [{name: a, answer: {status: 200}, outcome: {kind: delivered}, x: 1}]", "key x"),
         ("cases: [{name: a, refused: \"\"}]", "refused is empty"),
+        ("cases: [{name: a, rows: [[x]], send: {title: <x>}}]", "rows is empty"),
+        ("cases: [{name: a, rows: [[x], [1, 2]], send: {title: <x>}}]", "row 1 needs 1 values"),
+        ("cases: [{name: a, rows: [[x], [1]], send: {title: x}}]", "nothing uses <x>"),
     ]
 
     @Test(arguments: refused)

@@ -65,13 +65,51 @@ enum GoldenValues {
         (try? JSONValue.parse(text)) ?? .string(text)
     }
 
+    private static var words: [(String, WritableKeyPath<Device, String>)] {
+        [
+            ("app", \.app), ("user", \.user), ("provider", \.provider), ("locale", \.locale),
+            ("source_token", \.sourceToken),
+        ]
+    }
+
+    /// Someone whom an event is for. The attributes are the event's.
+    static func recipient(_ value: JSONValue, _ place: String) throws -> Recipient {
+        var device = try device(value, place)
+        let attributes = device.attributes
+        device.attributes = []
+        return Recipient(device: device, attributes: attributes)
+    }
+
+    static func change(_ value: JSONValue, _ place: String) throws -> DeviceChange {
+        var fields = try GoldenFields(value, place)
+        let name = try fields.text("kind") ?? "registered"
+        guard let kind = DeviceChange.Kind.allCases.first(where: { "\($0)" == name }) else {
+            throw GoldenFault("\(place): kind \(name)")
+        }
+        let time = UInt64(try fields.integer("time_ms") ?? 0)
+        let subject = try fields.text("subject") ?? ""
+        let device = try device(.object(fields.left), place)
+        return DeviceChange(kind: kind, device: device, timeUnixMs: time, subject: subject)
+    }
+
+    static func json(_ attributes: [Attribute]) -> JSONValue {
+        .object(attributes.map { .init($0.key.lowercased(), .string($0.value)) })
+    }
+
+    static func json(_ device: Device) -> JSONValue {
+        let more = [("platform", device.platform), ("token", device.token)]
+        return .object(
+            (words.map { ($0.0, device[keyPath: $0.1]) } + more).map {
+                .init($0.0, .string($0.1))
+            })
+    }
+
     static func device(_ value: JSONValue, _ place: String) throws -> Device {
         var fields = try GoldenFields(value, place)
         var device = Device(
             platform: try fields.text("platform") ?? "ios",
             token: try fields.text("token") ?? "0a1b")
-        device.app = try fields.text("app") ?? ""
-        device.user = try fields.text("user") ?? ""
+        for (key, path) in words { device[keyPath: path] = try fields.text(key) ?? "" }
         device.attributes = try fields.attributes("attributes")
         try fields.end()
         return device
@@ -99,17 +137,12 @@ enum GoldenValues {
 
     static func json(_ event: Event) -> JSONValue {
         let people = event.recipients.map { recipient in
-            let device = recipient.device
-            var out = [
-                ("app", device.app), ("platform", device.platform), ("token", device.token),
-                ("user", device.user),
-            ].map { JSONValue.Member($0.0, .string($0.1)) }
-            let more = recipient.attributes.map { JSONValue.Member($0.key, .string($0.value)) }
-            out.append(.init("attributes", .object(more)))
-            return JSONValue.object(out)
+            json(recipient.device).merging(
+                .object([.init("attributes", json(recipient.attributes))]))
         }
         return .object([
             .init("type", .string(event.type)), .init("subject", .string(event.subject)),
+            .init("source", .string(event.source)),
             .init("dedupe", .string(event.dedupe)),
             .init("window_ms", .integer(Int64(event.dedupeWindowMs))),
             .init("time_ms", .integer(Int64(event.timeUnixMs))),
@@ -117,7 +150,8 @@ enum GoldenValues {
         ])
     }
 
-    /// Where a value is not as expected. With `partly`, it may have further members.
+    /// Where a value is not as expected. With `partly`, it may have further members, and null: none.
+    /// Text stands for a map or list as it is written.
     static func differences(
         _ value: JSONValue?, _ expected: JSONValue, partly: Bool = false, at place: String = ""
     ) -> [String] {
@@ -135,6 +169,10 @@ enum GoldenValues {
             return zip(items, wanted).enumerated().flatMap { index, pair in
                 differences(pair.0, pair.1, partly: partly, at: "\(place)/\(index)")
             }
+        case (.object?, .string(let text)), (.array?, .string(let text)):
+            if value?.text == text { return [] }
+            return ["\(place): is \(value?.text ?? ""), expected \(text)"]
+        case (nil, .null) where partly: return []
         default:
             if value == expected { return [] }
             return ["\(place): is \(value?.text ?? "missing"), expected \(expected.text)"]
@@ -146,5 +184,50 @@ enum GoldenValues {
         pointer.split(separator: "/").reduce(JSONValue?.some(root)) { value, key in
             Int(key).flatMap { value?[$0] } ?? value?[String(key)]
         }
+    }
+
+    /// The value with another one at a JSON pointer; "<none>": with none.
+    static func changed(_ root: JSONValue, at path: ArraySlice<Substring>, _ new: JSONValue)
+        -> JSONValue?
+    {
+        guard let first = path.first else { return new == .string("<none>") ? nil : new }
+        let rest = path.dropFirst()
+        if case .array(var items) = root {
+            let index = Int(first) ?? items.count
+            let old = items.indices.contains(index) ? items.remove(at: index) : .null
+            if let value = changed(old, at: rest, new) { items.insert(value, at: index) }
+            return .array(items)
+        }
+        guard case .object(var members) = root else {
+            return changed(.object([]), at: path, new)
+        }
+        let index = members.firstIndex { $0.key == first } ?? members.count
+        let old = members.indices.contains(index) ? members.remove(at: index).value : .null
+        if let value = changed(old, at: rest, new) {
+            members.insert(.init(String(first), value), at: index)
+        }
+        return .object(members)
+    }
+
+    /// The text of a value, once for each part of it, with that part as a hole.
+    static func holes(_ value: JSONValue) -> [(before: String, after: String)] {
+        let items: [(key: String, value: JSONValue)]
+        var ends = ("[", "]")
+        switch value {
+        case .array(let elements): items = elements.map { ("", $0) }
+        case .object(let members):
+            items = members.map { ("\(JSONValue.string($0.key).text):", $0.value) }
+            ends = ("{", "}")
+        default: return [("", "")]
+        }
+        let texts = items.map { $0.key + $0.value.text }
+        return [("", "")]
+            + items.indices.flatMap { index in
+                let before = texts[..<index].map { "\($0)," }.joined()
+                let after = texts[(index + 1)...].map { ",\($0)" }.joined()
+                return holes(items[index].value).map {
+                    (ends.0 + before + items[index].key + $0.before, $0.after + after + ends.1)
+                }
+            }
     }
 }
