@@ -107,7 +107,7 @@ import Testing
             .init("customFields", .object(fields)),
         ])
         let rig = try await SendbirdDeskTests.rig()
-        let message = try JSONValue.parse(SendbirdDeskTests.message()).merging(
+        let message = try JSONValue.parse(SendbirdDeskTests.message).merging(
             .object([.init("ticket", ticket)]))
         let built = try SendbirdDeskTests.build(rig, message.text)
         let note = try #require(built.contents.first).notification
