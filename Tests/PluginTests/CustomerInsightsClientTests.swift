@@ -31,71 +31,6 @@ import Testing
 
     static let root = "/api/v1.0/orgs/ORG%201/pushdeviceregistration/devices"
 
-    @Test func `registrations go in one batch, and outcomes are asked for`() async throws {
-        let rig = try await Self.rig(#","poll_ms":7000"#)
-        let register = try #require(rig.register)
-        #expect(
-            try await register.endpoint(app: "a").origin == "https://public-eur.mkt.dynamics.com")
-        let changes = [
-            Self.change("t1"), Self.change("t2", platform: "android"),
-            Self.change("t3", platform: "web"), Self.change("t4", user: ""),
-        ]
-        let (requests, settled) = try rig.prepare(app: "a", changes)
-        let request = try #require(requests.first)
-        #expect(request.path == "\(Self.root)/batch")
-        #expect(request.items == [1, 2])
-        #expect(request.headers["x-ms-track-registration"] == "true")
-        #expect(request.headers["x-ms-callback-url"] == nil)
-        #expect(
-            request.text
-                == #"[{"MobileAppId":"M","UserId":"u","ApiToken":"ci-api-token","ApnsDeviceToken":"t1"},{"MobileAppId":"M","UserId":"u","ApiToken":"ci-api-token","FcmDeviceToken":"t2"}]"#
-        )
-        #expect(settled.map(\.reason) == ["ignored", "ignored"])
-
-        let accepted = try rig.classify(
-            app: "a", 202,
-            #"[{"RegistrationRequestId":"r1"},{"RegistrationRequestId":"r2"}]"#, items: [1, 2])
-        #expect(accepted.settled.map(\.reason) == ["pending", "pending"])
-        #expect(accepted.settled.allSatisfy { $0.kind == .retry && $0.retryAfterMs == 7_000 })
-
-        let (polls, _) = try rig.prepare(app: "a", Array(changes.prefix(2)))
-        #expect(polls.map(\.path) == ["\(Self.root)/status/"])
-        #expect(
-            polls.first?.text
-                == #"{"RegistrationRequestIds":["r1","r2"],"MobileAppId":"M","ApiToken":"ci-api-token"}"#
-        )
-        let known = try rig.classify(
-            app: "a", 200,
-            #"[{"Status":" Success "},{"Status":"Failed","FailureReason":" dryrunsendingfailed "}]"#,
-            items: [1, 2])
-        #expect(known.settled.map(\.kind) == [.delivered, .unregistered])
-        #expect(await rig.end() == [])
-    }
-
-    @Test(arguments: [
-        ("Success", "", Outcome.Kind.delivered, "registered"),
-        ("Failed", "DuplicateExists", .delivered, "DuplicateExists"),
-        ("Failed", "DryRunSendingFailed", .unregistered, "DryRunSendingFailed"),
-        ("Failed", "DeviceTokenTooLong", .rejected, "DeviceTokenTooLong"),
-        ("Failed", "FailedToStoreDevice", .retry, "FailedToStoreDevice"),
-        ("Failed", "ApiTokenNotValid", .config, "ApiTokenNotValid"),
-        ("Failed", "SomethingNew", .rejected, "other_failure"),
-        ("Pending", "", .retry, "pending"), ("pending", "x", .retry, "pending"),
-    ])
-    func `every outcome has its consequence`(
-        status: String, reason: String, kind: Outcome.Kind, word: String
-    ) async throws {
-        let rig = try await Self.rig()
-        _ = try rig.prepare(app: "a", [Self.change("t")])
-        _ = try rig.classify(app: "a", 202, #"[{"RegistrationRequestId":"r"}]"#)
-        _ = try rig.prepare(app: "a", [Self.change("t")])
-        let (settled, _) = try rig.classify(
-            app: "a", 200, #"[{"Status":"\#(status)","FailureReason":"\#(reason)"}]"#)
-        #expect(settled.map(\.kind) == [kind])
-        #expect(settled.map(\.reason) == [word])
-        #expect(await rig.end() == [])
-    }
-
     @Test func `many failures in a row are the credentials' fault, not the tokens'`() async throws {
         let rig = try await Self.rig()
         let changes = (1...6).map { Self.change("t\($0)") }
@@ -129,49 +64,6 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    @Test func `one bad registration of a batch keeps no other out`() async throws {
-        let rig = try await Self.rig()
-        let changes = [Self.change("t1"), Self.change("t2")]
-        _ = try rig.prepare(app: "a", changes)
-        let refused = try rig.classify(app: "a", 400, "", items: [1, 2])
-        #expect(refused.settled.map(\.kind) == [.retry, .retry])
-        let (alone, _) = try rig.prepare(app: "a", changes)
-        #expect(alone.map(\.path) == [Self.root, Self.root])
-        #expect(alone.map(\.items) == [[1], [2]])
-        let bad = try rig.classify(app: "a", 400, "", items: [2])
-        #expect(bad.settled.map(\.kind) == [.rejected])
-        let good = try rig.classify(
-            app: "a", 202, #"{"RegistrationRequestId":"r1"}"#, items: [1])
-        #expect(good.settled.map(\.reason) == ["pending"])
-        #expect(await rig.end() == [])
-    }
-
-    @Test func `one bad cleanup or status keeps no other back`() async throws {
-        let rig = try await Self.rig()
-        let gone = [Self.change("t1", .unregistered), Self.change("t2", .unregistered)]
-        _ = try rig.prepare(app: "a", gone)
-        let refused = try rig.classify(app: "a", 400, "", items: [1, 2])
-        #expect(refused.settled.map(\.kind) == [.retry, .retry])
-        let (cleanups, _) = try rig.prepare(app: "a", gone)
-        #expect(cleanups.map(\.items) == [[1], [2]])
-        for item in [1, 2] as [UInt64] {
-            _ = try rig.classify(app: "a", 202, "", items: [item])
-        }
-
-        let come = [Self.change("t1"), Self.change("t2")]
-        _ = try rig.prepare(app: "a", come)
-        _ = try rig.classify(
-            app: "a", 202, #"[{"RegistrationRequestId":"r1"},{"RegistrationRequestId":"r2"}]"#,
-            items: [1, 2])
-        _ = try rig.prepare(app: "a", come)
-        let unknown = try rig.classify(app: "a", 400, "", items: [1, 2])
-        #expect(unknown.settled.map(\.kind) == [.retry, .retry])
-        let (polls, _) = try rig.prepare(app: "a", come)
-        #expect(polls.map(\.items) == [[1], [2]])
-        #expect(polls.allSatisfy { $0.path.hasSuffix("/status/") })
-        #expect(await rig.end() == [])
-    }
-
     @Test func `a callback that overtakes the answer uses its nonce up`() async throws {
         let rig = try await Self.rig(Self.callback)
         let (requests, _) = try rig.prepare(app: "a", [Self.change("t1")])
@@ -186,38 +78,6 @@ import Testing
         #expect(await Self.tell(rig, nonce, forged).fault?.kind == .invalid)
         let (_, settled) = try rig.prepare(app: "a", [Self.change("t1")])
         #expect(settled.map(\.kind) == [.delivered])
-        #expect(await rig.end() == [])
-    }
-
-    @Test(arguments: [("array", 1), ("object", 2)])
-    func `dead and logged-out devices are cleaned up, each with its token`(
-        shape: String, count: Int
-    ) async throws {
-        let rig = try await Self.rig(#","cleanup":"\#(shape)""#)
-        let (requests, _) = try rig.prepare(
-            app: "a", [Self.change("t1", .invalid), Self.change("t2", .unregistered)])
-        #expect(requests.count == count)
-        let one = #"{"MobileAppId":"M","ApiToken":"ci-api-token","UserId":"u","DeviceToken":"t1"}"#
-        #expect(
-            requests.first?.path == "\(Self.root)/cleanup" + (shape == "array" ? "/batch" : ""))
-        #expect(
-            requests.first?.text
-                == (shape == "array" ? "[\(one),\(one.replacing("t1", with: "t2"))]" : one))
-        let (settled, _) = try rig.classify(
-            app: "a", 202, "", items: requests.first?.items ?? [])
-        #expect(settled.allSatisfy { $0.kind == .delivered })
-        #expect(await rig.end() == [])
-    }
-
-    @Test(
-        arguments: [
-            (429, Outcome.Kind.throttled), (500, .retry), (503, .retry), (401, .config),
-            (403, .config), (400, .rejected), (404, .rejected),
-        ] as [(UInt32, Outcome.Kind)])
-    func `other answers`(status: UInt32, kind: Outcome.Kind) async throws {
-        let rig = try await Self.rig()
-        _ = try rig.prepare(app: "a", [Self.change("t")])
-        #expect(try rig.classify(app: "a", status, "").settled.map(\.kind) == [kind])
         #expect(await rig.end() == [])
     }
 
@@ -296,55 +156,6 @@ import Testing
                 params: [Attribute("nonce", nonce)])
             #expect(result.fault?.kind == .invalid || result.fault?.kind == .auth, "\(name)")
         }
-        #expect(await rig.end() == [])
-    }
-
-    // MARK: Interactions
-
-    static func interaction(_ rig: RoleRig, _ body: String) async -> IngestResult {
-        let path = "/api/v1.0/orgs/{org}/pushdatareceiver/events"
-        return await rig.handle(
-            body, path: path, pattern: path, params: [Attribute("org", "ORG")])
-    }
-
-    static func both(_ services: RigServices) async throws -> RoleRig {
-        try await RoleRig(
-            "CustomerInsights",
-            config: """
-                {"server":{"org":"ORG","apps":[{"mobile_app_id":"M","api_token":"ci-api-token"}]},
-                "client":{"endpoint":"https://e.example/x","org":"O","apps":[{"mobile_app_id":"M","api_token":"t"}]}}
-                """, services: services)
-    }
-
-    @Test(
-        arguments: [(202, nil), (400, .invalid), (500, .again), (429, .again)]
-            as [(UInt32, PluginFault.Kind?)])
-    func `interactions are passed on, and so is the answer`(
-        status: UInt32, fault: PluginFault.Kind?
-    ) async throws {
-        let services = RigServices { _ in .success(PluginHTTPAnswer(status: status)) }
-        let rig = try await Self.both(services)
-        let result = await Self.interaction(
-            rig, #"{"TrackingId":"t-1","DeviceToken":"d","PushNotificationStatus":"1"}"#)
-        #expect(result.fault?.kind == fault)
-        if fault == nil { #expect(result.answer?.status == 202) }
-        let call = try #require(services.calls.first)
-        #expect(call.url == "https://e.example/x/api/v1.0/orgs/O/pushdatareceiver/events")
-        #expect(
-            String(decoding: call.body, as: UTF8.self)
-                == #"{"TrackingId":"t-1","DeviceToken":"d","PushNotificationStatus":1}"#)
-        #expect(await rig.end() == [])
-    }
-
-    @Test(arguments: ["", "00000000-0000-0000-0000-000000000000"])
-    func `test sends are not passed on`(id: String) async throws {
-        let rig = try await Self.both(RigServices())
-        let result = await Self.interaction(
-            rig, #"{"TrackingId":"\#(id)","DeviceToken":"d","PushNotificationStatus":1}"#)
-        #expect(result.answer?.status == 202)
-        #expect(rig.services.calls.isEmpty)
-        let wrong = await Self.interaction(rig, #"{"TrackingId":"x"}"#)
-        #expect(wrong.fault?.message == "PushNotificationStatus: must be a number")
         #expect(await rig.end() == [])
     }
 }

@@ -58,38 +58,6 @@ import Testing
         return text(result)
     }
 
-    @Test func `all paths of the documentation are served`() async throws {
-        let rig = try await Self.rig()
-        let paths = Set(rig.ingest?.paths.map(\.pattern) ?? [])
-        for path in ["", "/batch", "/status/", "/status", "/cleanup", "/cleanup/batch"] {
-            #expect(paths.contains(Self.root + path))
-        }
-        #expect(paths.contains("/api/v1.0/orgs/{org}/pushdatareceiver/events"))
-        #expect(await rig.end() == [])
-    }
-
-    @Test(arguments: [
-        ("registration-ios", "ios", "0a1b2c"), ("registration-android", "android", "fcm:Token-1"),
-    ])
-    func `a registration is taken and makes a dry run`(
-        fixture: String, platform: String, token: String
-    ) async throws {
-        let rig = try await Self.rig()
-        let result = await Self.post(rig, "", try Self.fixture(fixture))
-        #expect(result.answer?.status == 202)
-        #expect(result.answer?.body == [])
-        let event = try #require(result.events.first)
-        #expect(event.type == "registration.requested")
-        let device = try #require(event.recipients.first?.device)
-        #expect(device.platform == platform && device.token == token)
-        #expect(device.user == Self.user && device.app == "com.example.app")
-        let built = try rig.build(event, event.recipients)
-        let note = try #require(built.contents.first?.notification)
-        #expect(note.isDryRun && note.isSilent)
-        #expect(note.data == "" && note.title == "" && note.body == "" && note.sound == "")
-        #expect(await rig.end() == [])
-    }
-
     @Test func `a tracked registration has an id, a batch one for each in its order`()
         async throws
     {
@@ -361,72 +329,7 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    @Test(arguments: [
-        "http://gw.example/a", "ftp://gw.example/a", "//gw.example/a", "gw.example", "https://",
-        "https://user:pw@gw.example/", "https://a b/", "javascript:alert(1)", "file:///etc/passwd",
-    ])
-    func `a callback URL that is not plain https is refused`(url: String) async throws {
-        let rig = try await Self.rig()
-        let result = await Self.post(
-            rig, "", try Self.fixture("registration-ios"),
-            headers: [("x-ms-callback-url", url)])
-        #expect(result.fault?.kind == .invalid)
-        #expect(result.fault?.message.contains("https URL") == true)
-        #expect(await rig.end() == [])
-    }
-
-    @Test(arguments: [
-        "x", "[]", #"{"a":1}"#, #"{"host":"evil"}"#, #"{"Content-Length":"0"}"#,
-        #"{"a\r\nb":"c"}"#, #"{"a":"b\r\nc: d"}"#, #"{"":"c"}"#, #"{"a b":"c"}"#,
-    ])
-    func `headers that cannot be sent are refused`(headers: String) async throws {
-        let rig = try await Self.rig()
-        let result = await Self.post(
-            rig, "", try Self.fixture("registration-ios"),
-            headers: [
-                ("x-ms-callback-url", "https://gw.example/a"),
-                ("x-ms-callback-url-headers", headers),
-            ])
-        #expect(result.fault?.kind == .invalid)
-        #expect(result.fault?.message.hasPrefix("x-ms-callback-url-headers") == true)
-        #expect(await rig.end() == [])
-    }
-
     // MARK: Bad input
-
-    @Test(arguments: [
-        (#""UserId": "00aa00aa-bb11-cc22-dd33-44ee44ee44ee","#, "", "UserId is required"),
-        (#""ApiToken": "ci-api-token","#, "", "ApiToken is required"),
-        (#""ApnsDeviceToken": "0A1B2C""#, #""x":1"#, "exactly one"),
-        (#""0A1B2C""#, #""a","FcmDeviceToken":"b""#, "exactly one"),
-        (#""0A1B2C""#, "7", "ApnsDeviceToken: must be text"),
-        (#""0A1B2C""#, #""a\nb""#, "control characters"),
-        ("0001", "0002", "MobileAppId is not one of"),
-        (#""MobileAppId""#, #""mobileappid""#, "MobileAppId is required"),
-    ])
-    func `a registration that is not valid is answered 400`(
-        from: String, to: String, words: String
-    ) async throws {
-        let rig = try await Self.rig()
-        let body = try Self.fixture("registration-ios").replacing(from, with: to)
-        let fault = try #require(await Self.post(rig, "", body).fault)
-        #expect(fault.kind == .invalid)
-        #expect(fault.message.contains(words), "\(fault.message)")
-        let inBatch = try #require(
-            await Self.post(rig, "/batch", "[\(try Self.fixture("registration-ios")),\(body)]")
-                .fault)
-        #expect(inBatch.message.contains("[1]"), "\(inBatch.message)")
-        #expect(await rig.end() == [])
-    }
-
-    @Test func `unknown fields are tolerated, other organisations are not`() async throws {
-        let rig = try await Self.rig()
-        let body = try Self.fixture("registration-ios").replacing(
-            #""MobileAppId""#, with: #""Future": {"a":[1]}, "MobileAppId""#)
-        #expect(await Self.post(rig, "", body).answer?.status == 202)
-        #expect(await Self.post(rig, "", body, org: "OTHER").fault?.kind == .invalid)
-        #expect(await rig.end() == [])
-    }
 
     @Test(arguments: [0, 1, 100, 101])
     func `a batch has 1 to 100 registrations`(count: Int) async throws {
@@ -439,24 +342,6 @@ import Testing
             #expect(result.events.count == count)
         } else {
             #expect(result.fault?.kind == .invalid)
-        }
-        #expect(await rig.end() == [])
-    }
-
-    @Test func `hostile bodies are answered 400 on every path`() async throws {
-        let rig = try await Self.rig()
-        for path in ["", "/batch", "/status/", "/cleanup", "/cleanup/batch"] {
-            for (name, bytes) in HostileBodies.all {
-                let result = await Self.post(rig, path, bytes)
-                #expect(result.fault?.kind == .invalid, "\(path) \(name)")
-                #expect(result.events.isEmpty && result.changes.isEmpty)
-            }
-            for value in HostileBodies.values {
-                let body = #"{"MobileAppId":\#(value),"ApiToken":\#(value),"UserId":\#(value)}"#
-                let fault = try #require(await Self.post(rig, path, body).fault)
-                #expect(fault.kind == .invalid)
-                #expect(fault.message.utf8.count < 250)
-            }
         }
         #expect(await rig.end() == [])
     }
@@ -481,97 +366,6 @@ import Testing
         let wrong = await Self.post(
             rig, "/status/", body.replacing("ci-api-token", with: "wrong"))
         #expect(wrong.fault?.kind == .invalid)
-        #expect(await rig.end() == [])
-    }
-
-    @Test(arguments: [false, true])
-    func `cleanup removes one device, or all of a user`(isBatch: Bool) async throws {
-        let rig = try await Self.rig()
-        func device(_ token: String, _ attributes: [Attribute]) -> Device {
-            Device(
-                app: "com.example.app", platform: "android", token: token, user: Self.user,
-                attributes: attributes)
-        }
-        let own = [Attribute("mobile_app_id", Self.app)]
-        // The last ones were registered elsewhere.
-        rig.services.devices = [
-            device("fcm:Token-1", own), device("fcm:Token-2", own), device("fcm:Token-3", []),
-            device("fcm:Token-4", [Attribute("mobile_app_id", "another")]),
-        ]
-        let one = try Self.fixture("cleanup")
-        let all = one.replacing(#","DeviceToken": "fcm:Token-1""#, with: "").replacing(
-            ",\n    \"DeviceToken\": \"fcm:Token-1\"", with: "")
-        let path = isBatch ? "/cleanup/batch" : "/cleanup"
-        if isBatch {
-            let both = await Self.post(rig, path, "[\(one),\(all)]")
-            #expect(both.answer?.status == 202)
-            #expect(
-                both.changes.map(\.device.token) == ["fcm:Token-1", "fcm:Token-1", "fcm:Token-2"])
-        }
-        let result = await Self.post(rig, path, one)
-        #expect(result.answer?.status == 202)
-        let change = try #require(result.changes.first)
-        #expect(change.kind == .unregistered)
-        #expect(change.device.token == "fcm:Token-1" && change.device.user == Self.user)
-        #expect(change.device.app == "com.example.app")
-        let everything = await Self.post(rig, path, all)
-        #expect(everything.changes.map(\.device.token) == ["fcm:Token-1", "fcm:Token-2"])
-        let wrong = await Self.post(rig, path, one.replacing("ci-api-token", with: "wrong"))
-        #expect(wrong.answer?.status == 202 && wrong.changes.isEmpty)
-        #expect(await rig.end() == [])
-    }
-
-    // MARK: Payload
-
-    @Test func `texts have lines and tabs, and numbers are texts`() async throws {
-        let rig = try await Self.rig(#","messages_path":"/in/ci/messages""#)
-        func post(_ members: String) async -> IngestResult {
-            await rig.handle(
-                #"{"MobileAppId":"\#(Self.app)","ApiToken":"ci-api-token","UserId":"u",\#(members)}"#,
-                path: "/in/ci/messages")
-        }
-        let lines = await post(#""Title":7,"Body":"one\r\ntwo\tthree""#)
-        #expect(lines.answer?.status == 202)
-        let event = try #require(lines.events.first)
-        let note = try #require(
-            try rig.build(event, event.recipients).contents.first?.notification)
-        #expect(note.title == "7" && note.body == "one\r\ntwo\tthree")
-        for members in [
-            #""Body":"a","Link":"a\nb""#, #""Body":[]"#, #""Body":"""#,
-            #""Title":{},"Body":"a""#,
-        ] {
-            let result = await post(members)
-            #expect(result.fault?.kind == .invalid, "\(members)")
-        }
-        #expect(await rig.end() == [])
-    }
-
-    @Test func `a message has the payload of Customer Insights`() async throws {
-        let rig = try await Self.rig(#","messages_path":"/in/ci/messages""#)
-        let body = """
-            {"MobileAppId":"\(Self.app)","ApiToken":"ci-api-token","UserId":"\(Self.user)","Title":"T",
-            "Body":"B","ImageUrl":"https://i.example/1.png","Link":"https://l.example/r",
-            "OriginalLink":"app://x","TrackingId":"11111111-0000-0000-0000-000000000000"}
-            """
-        let result = await rig.handle(body, path: "/in/ci/messages")
-        #expect(result.answer?.status == 202)
-        let event = try #require(result.events.first)
-        #expect(event.recipients.map(\.device.user) == [Self.user])
-        let built = try rig.build(
-            event, [Recipient(device: Device(platform: "ios", token: "t"))])
-        let note = try #require(built.contents.first?.notification)
-        #expect(note.title == "T" && note.body == "B" && note.isMutable && note.isDataOnly)
-        #expect(
-            note.data
-                == #"{"data":{"link":"https://l.example/r","originalLink":"app://x","trackingId":"11111111-0000-0000-0000-000000000000","imageUrl":"https://i.example/1.png"}}"#
-        )
-        #expect(
-            note.overrides.first { $0.family == "shorten" }?.json
-                == #"{"places":["/title","/body"],"omit":["/imageUrl","/data/imageUrl","/originalLink","/data/originalLink"]}"#
-        )
-        let wrong = await rig.handle(
-            body.replacing("ci-api-token", with: "x"), path: "/in/ci/messages")
-        #expect(wrong.fault?.kind == .auth)
         #expect(await rig.end() == [])
     }
 }
