@@ -11,29 +11,6 @@ import Testing
 @Suite struct CloudEventsDoorTests {
     typealias Events = CloudEventsTests
 
-    @Test(arguments: [
-        ("Bearer token-of-the-sender", true), ("bearer  another-token-of-it ", true),
-        ("Bearer token-of-the-sende", false), ("Bearer token-of-the-senderx", false),
-        ("Bearer ", false), ("Bearer", false), ("Basic token-of-the-sender", false), ("", false),
-        ("token-of-the-sender", false),
-    ])
-    func `one of the bearer tokens must fit, before anything is parsed`(
-        header: String, fits: Bool
-    ) async throws {
-        let rig = try await Events.rig(
-            #"{"path":"/in/ce","bearer":["token-of-the-sender","another-token-of-it"],"recipients":[{"user":"u"}]}"#
-        )
-        for body in ["{{{", Events.event()] {
-            let result = await rig.handle(
-                body, path: Events.path, headers: [("authorization", header), Events.structured])
-            let isEvent = fits && body != "{{{"
-            #expect(result.events.count == (isEvent ? 1 : 0))
-            #expect(result.fault?.kind == (isEvent ? nil : fits ? .invalid : .auth))
-            #expect(result.fault?.message.contains("token-of") != true)
-        }
-        #expect(await rig.end() == [])
-    }
-
     static let key = "a-key-for-signatures"
 
     static func signed(_ more: String = "") -> String {
@@ -120,78 +97,6 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    @Test(arguments: [
-        (#"{"bearer":["token-of-the-sender"]}"#, true, ""), ("{}", false, "give bearer or hmac"),
-    ])
-    func `without authentication there is no instance`(
-        more: String, isFine: Bool, word: String
-    ) async throws {
-        try await RustRig.plugins()
-        let inner = more.dropFirst().dropLast()
-        let config =
-            #"{"path":"/in/ce","recipients":[{"user":"u"}]\#(inner.isEmpty ? "" : ",")\#(inner)}"#
-        let made = await Result { try await RoleRig("CloudEvents", config: config) }
-        switch made {
-        case .success(let rig):
-            #expect(isFine)
-            #expect(rig.ingest?.paths == [IngestPath(pattern: Events.path, methods: ["POST"])])
-            #expect(await rig.end() == [])
-        case .failure(let fault): #expect(!isFine && "\(fault)".contains(word), "\(fault)")
-        }
-    }
-
-    @Test(arguments: [
-        (#"[{"token":"/t"}]"#, "platform"), (#"[{"platform":"ios"}]"#, "user"),
-        (#"[{"each":"/a"}]"#, "user"), (#"[{"each":"a","user":"u"}]"#, "form"),
-        ("[]", "elements"), (#"[{"usr":"u"}]"#, "unknown"),
-    ])
-    func `rules that can reach nobody are refused`(rules: String, word: String) async throws {
-        try await RustRig.plugins()
-        let made = await Result {
-            try await RoleRig("CloudEvents", config: Events.config(rules))
-        }
-        guard case .failure(let fault) = made else {
-            Issue.record("\(rules) was taken")
-            return
-        }
-        #expect("\(fault)".contains(word), "\(fault)")
-    }
-
-    @Test func `recipients come from pointers, attributes and fixed words`() async throws {
-        let rules = """
-            [{"each":"/devices","token":"/id","platform":"/os","app":"/app","provider":"/via","locale":"/lang","user":"/u"},
-             {"each":"/users","user":".","app":"com.example.app"},
-             {"each":"/owner","user":"/id"}, {"user":"@customer"}, {"each":"/missing","user":"fixed"}]
-            """
-        let data = """
-            {"devices":[{"id":"t1","os":"ios","app":"a","via":"apns","lang":"de","u":7},{"id":"t2"},{"os":"ios"},
-              {"id":"t1","os":"ios","app":"a","via":"apns","lang":"de","u":7},9,{"id":"\(String(repeating: "x", count: 4_097))","os":"ios"}],
-             "users":["u1",2,null,"u1"],"owner":{"id":"u3"}}
-            """
-        let rig = try await Events.rig(Events.config(rules))
-        let result = await rig.handle(
-            Events.event(#","customer":"u4""#, data: data), path: Events.path,
-            headers: [Events.bearer, Events.structured])
-        let recipients = try #require(result.events.first).recipients
-        #expect(recipients.map(\.device.user) == ["7", "u1", "2", "u3", "u4"])
-        #expect(recipients[0].device.token == "t1" && recipients[0].device.platform == "ios")
-        #expect(recipients[0].device.app == "a" && recipients[0].device.provider == "apns")
-        #expect(recipients[0].device.locale == "de")
-        #expect(recipients[1].device.app == "com.example.app")
-        #expect(
-            result.rejects.map(\.reason) == [
-                "no_platform", "no_token_or_user", "duplicate_recipient", "no_token_or_user",
-                "token_too_long", "no_token_or_user", "duplicate_recipient",
-            ])
-        #expect(!result.rejects.contains { $0.detail.contains("t1") })
-        let nobody = await rig.handle(
-            Events.event(data: "{}"), path: Events.path,
-            headers: [Events.bearer, Events.structured])
-        #expect(nobody.fault == nil && nobody.events.isEmpty)
-        #expect(rig.services.lines.contains { $0.contains("names no usable recipient") })
-        #expect(await rig.end() == [])
-    }
-
     @Test func `too many recipients or events are too large`() async throws {
         let rig = try await Events.rig(Events.config(#"[{"each":"/u","user":"."}]"#))
         func event(_ count: Int) -> String {
@@ -210,56 +115,6 @@ import Testing
         let crowd = await rig.handle(
             "[\(many)]", path: Events.path, headers: [Events.bearer, Events.batched])
         #expect(crowd.fault?.kind == .tooLarge && crowd.events.isEmpty)
-        #expect(await rig.end() == [])
-    }
-
-    @Test func `a sender may ask whether it may deliver`() async throws {
-        let rig = try await Events.rig(
-            Events.config(more: #","webhook_origins":["eventgrid.example"]"#))
-        #expect(rig.ingest?.paths.first?.methods == ["POST", "OPTIONS"])
-        let known = await rig.handle(
-            "", path: Events.path, method: "OPTIONS",
-            headers: [
-                ("webhook-request-origin", "eventgrid.example"), ("webhook-request-rate", "9"),
-            ])
-        #expect(known.answer?.status == 200)
-        let headers = known.answer?.headers.map { "\($0.key): \($0.value)" }
-        #expect(
-            headers == [
-                "allow: POST", "webhook-allowed-origin: eventgrid.example",
-                "webhook-allowed-rate: *",
-            ])
-        for origin in ["other.example", "*", ""] {
-            let other = await rig.handle(
-                "", path: Events.path, method: "OPTIONS",
-                headers: [("webhook-request-origin", origin)])
-            #expect(other.answer?.status == 403 && other.events.isEmpty)
-        }
-        #expect(await rig.end() == [])
-    }
-
-    @Test func `a builder takes words from where the options say`() async throws {
-        let rig = try await Events.rig()
-        let data = #"{"title":"T","text":{"b":"B"},"link":"https://l","keys":{"a":"1"},"body":7}"#
-        let recipients = [Recipient(device: Device(platform: "ios", token: "a"))]
-        let event = Event(type: "t", data: data)
-        let plain = try rig.build(
-            event, recipients,
-            options: #"{"title":"/title","body":"/body","link":"/link","payload":"/title"}"#)
-        let first = try #require(plain.contents.first)
-        #expect(first.notification.title == "T" && first.notification.body == "7")
-        #expect(first.notification.link == "https://l" && first.notification.sound == "")
-        // Text is not a payload.
-        #expect(first.notification.data == "")
-        let given = try rig.build(
-            event, recipients,
-            options: #"{"title":"","body":"/text/b","payload":"/keys","sound":"ping"}"#)
-        let second = try #require(given.contents.first)
-        #expect(second.notification.title == "" && second.notification.body == "B")
-        #expect(second.notification.sound == "ping")
-        let payload = try JSONValue.parse(second.notification.data)
-        #expect(payload["a"] == .string("1"))
-        #expect(second.targets.map(\.recipient) == [0])
         #expect(await rig.end() == [])
     }
 
@@ -326,12 +181,5 @@ import Testing
             }
         }
         #expect(await rig.end() == [])
-    }
-}
-
-extension Result where Failure == any Error, Success: Sendable {
-    /// The result of asynchronous code.
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
