@@ -10,31 +10,20 @@ import Testing
         let file: String
         let port: Int
         let admin: Int
-        var running: (process: Program, pipe: Pipe)
+        var running: CrashTests.Running
 
         init(
             _ name: String, _ simulators: Simulators, _ database: PostgresDatabase
         ) async throws {
             (port, admin) = (try OwnPort.take(), try OwnPort.take())
-            let yaml = (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
+            let yaml = GatewayRig.yaml(simulators)
                 .replacing("drain: 5s", with: "drain: 1m, shutdown_delay: 3s")
                 .replacing(#"listen: "127.0.0.1:0""#, with: "listen: \"127.0.0.1:\(port)\"")
                 .replacing(#"admin: "127.0.0.1:0""#, with: "admin: \"127.0.0.1:\(admin)\"")
             let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
             file = try ProgramTests.temporary(
                 "gateway.yaml", yaml.replacing("gateway: { ", with: store))
-            running = try await Self.start(file)
-        }
-
-        static func start(_ file: String) async throws -> (process: Program, pipe: Pipe) {
-            let started = try await CrashTests.start(file)
-            return (started.process, started.pipe)
-        }
-
-        func end() async throws {
-            running.process.terminate()
-            #expect(try await Tool.end(running.process) == 0)
-            running.pipe.fileHandleForReading.readabilityHandler = nil
+            running = try await CrashTests.start(file)
         }
 
         /// Waits until the balancer sends it webhooks.
@@ -98,8 +87,8 @@ import Testing
             for index in [0, 1] {
                 for gateway in gateways { try await gateway.isUsed(client) }
                 try await calm.wait(forMore: 40)
-                try await gateways[index].end()
-                gateways[index].running = try await Gateway.start(gateways[index].file)
+                try await gateways[index].running.end()
+                gateways[index].running = try await CrashTests.start(gateways[index].file)
             }
             for gateway in gateways { try await gateway.isUsed(client) }
             try await calm.wait(forMore: 40)
@@ -109,16 +98,14 @@ import Testing
         let rough = Tally(prefix: "killed-")
         try await Self.post(port, rough) {
             try await rough.wait(forMore: 40)
-            kill(gateways[0].running.process.processIdentifier, SIGKILL)
-            #expect(try await Tool.end(gateways[0].running.process) == -SIGKILL)
+            try await gateways[0].running.kill()
             try await rough.wait(forMore: 100, whateverFails: true)
         }
         #expect(
             rough.faults.count <= 4,
             "each of four clients had one in flight: \(rough.kindsOfFaults); \(front.said)")
         // It takes back what it held.
-        gateways[0].running.pipe.fileHandleForReading.readabilityHandler = nil
-        gateways[0].running = try await Gateway.start(gateways[0].file)
+        gateways[0].running = try await CrashTests.start(gateways[0].file)
         var missing = Set(calm.tokens + rough.tokens)
         for _ in 0..<6_000 where !missing.isEmpty {
             missing.subtract(simulators.apns.received.filter { $0.status == 200 }.map(\.token))
@@ -129,7 +116,7 @@ import Testing
             "\(balancer): \(calm.tokens.count + rough.tokens.count) webhooks, \(rough.faults.count) "
                 + "lost by the kill")
         try await front.end()
-        for gateway in gateways { try await gateway.end() }
+        for gateway in gateways { try await gateway.running.end() }
         client.shutdown()
         await simulators.shutdown()
         try await database.remove()

@@ -22,7 +22,7 @@ import Testing
         return try await GatewayRig(
             change: { $0.watchIntervalMs = 20 },
             config: {
-                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes)
+                GatewayRig.yaml($0)
                     .replacing("drain: 5s", with: "drain: 5s, \(tls)")
             }, prepare: { try Self.issue("first", in: $1) })
     }

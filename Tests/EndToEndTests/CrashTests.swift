@@ -23,23 +23,27 @@ import Testing
         var process: Program
         var port: String
         var pipe: Pipe
+
+        /// Ends it as a service manager does.
+        func end() async throws {
+            process.terminate()
+            #expect(try await Tool.end(process) == 0)
+            pipe.fileHandleForReading.readabilityHandler = nil
+        }
+
+        func kill() async throws {
+            Foundation.kill(process.processIdentifier, SIGKILL)
+            #expect(try await Tool.end(process) == -SIGKILL)
+            pipe.fileHandleForReading.readabilityHandler = nil
+        }
     }
 
     static func start(_ file: String) async throws -> Running {
-        let (process, pipe) = try ProgramTests.start(["run", "--config", file])
-        var log = ""
-        while true {
-            if log.contains("gateway is up"),
-                let port = log.firstMatch(of: #/listen\.port=(\d+) /#)?.output.1
-            {
-                // The rest is read and dropped, so that the program never blocks on the pipe.
-                pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
-                return Running(process: process, port: String(port), pipe: pipe)
-            }
-            let text = try await Tool.next(pipe)
-            guard !text.isEmpty else { throw Tool.Ended(output: log, status: 1) }
-            log += text
-        }
+        let (process, pipe, log) = try await ProgramTests.serve(file)
+        let port = try #require(log.firstMatch(of: #/listen\.port=(\d+) /#)?.output.1)
+        // The rest is read and dropped, so that the program never blocks on the pipe.
+        pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+        return Running(process: process, port: String(port), pipe: pipe)
     }
 
     /// Posts webhooks one after the other until the gateway is gone, or it is enough.
@@ -74,7 +78,7 @@ import Testing
         for simulator in [simulators.apns, simulators.fcm] {
             try await simulator.take(.delay(ms: 15))
         }
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         let file = try ProgramTests.temporary("gateway.yaml", yaml)
         let client = try RESTClient()
         let promises = Promises()
@@ -114,7 +118,7 @@ import Testing
         for simulator in [simulators.apns, simulators.fcm] {
             try await simulator.take(.delay(ms: 15))
         }
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         let file = try ProgramTests.temporary("gateway.yaml", yaml)
         let client = try RESTClient()
         let promises = Promises()
@@ -161,9 +165,7 @@ import Testing
             let ids = Set(pushes.compactMap { $0.header("apns-id") })
             #expect(ids.count == 1, "\(token) went out under \(ids.count) ids; \(note)")
         }
-        last.process.terminate()
-        #expect(try await Tool.end(last.process) == 0)
-        last.pipe.fileHandleForReading.readabilityHandler = nil
+        try await last.end()
         return byToken.values.count { $0.count > 1 }
     }
 }

@@ -16,7 +16,7 @@ import Testing
         let proxy = try DatabaseProxy(to: server.socket)
         let rig = try await GatewayRig(config: { simulators in
             let store = "gateway: { store: { postgres: \"\(proxy.address(of: database))\" }, "
-            return (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
+            return GatewayRig.yaml(simulators)
                 .replacing("gateway: { ", with: store)
         })
         // One after the other, so that most are still in memory when the first arrives.
@@ -36,7 +36,7 @@ import Testing
         let readiness = try JSONValue.parse(ready.body)
         #expect(ready.status == 503 && readiness["status"]?.string == "database_away")
         #expect(readiness["reason"]?.string?.isEmpty == false)
-        var metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        var metrics = rig.metrics
         #expect(metrics.contains("signalbox_store_failing 1"))
         #expect(metrics.contains(/signalbox_store_refused_total\{desk="queue"\} [1-9]/))
         proxy.set(.passing)
@@ -51,7 +51,7 @@ import Testing
         let left = "SELECT coalesce(sum(n), 0) FROM signalbox.block"
         while try await !database.run(left).hasPrefix("0") {}
         while metrics.contains("signalbox_store_failing 1") {
-            metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+            metrics = rig.metrics
             try await Task.sleep(for: .milliseconds(50))
         }
         #expect(rig.log.all.contains { $0.contains("database is away") })
@@ -64,7 +64,7 @@ import Testing
     @Test func `a gateway that cannot reach its database exits with 75`() async throws {
         let simulators = try await Simulators.start(SimulatorsOptions())
         let store = "gateway: { store: { postgres: \"postgres://u:geheim@127.0.0.1:1/d\" }, "
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         let file = try ProgramTests.temporary(
             "gateway.yaml", yaml.replacing("gateway: { ", with: store))
         let ended = try await ProgramTests.run(["run", "--config", file])
@@ -82,7 +82,7 @@ import Testing
         let database = try await server.database()
         let simulators = try await Simulators.start(SimulatorsOptions())
         let store = "gateway: { store: { postgres: \"\(database.address)\" }, "
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         let file = try ProgramTests.temporary(
             "gateway.yaml", yaml.replacing("gateway: { ", with: store))
         // An operator's session that holds a lock for as long as it runs.

@@ -29,7 +29,7 @@ import Testing
     }
 
     private static func count(_ rig: GatewayRig) async throws -> Int64? {
-        try JSONValue.parse(try await rig.admin("/dead").body)["count"]?.integer
+        try await rig.json("/dead")["count"]?.integer
     }
 
     @Test(arguments: [("1d", Int64(0)), ("{ unregistered: true }", 1)])
@@ -54,12 +54,7 @@ import Testing
         try await Self.fail(["1", "2", "3", "4"], "BadPriority", rig)
         #expect(try await Self.count(rig) == 4)
         func next() async throws -> Gateway {
-            var options = GatewayOptions(
-                configPath: rig.folder.appending(path: "gateway.yaml").path)
-            options.addPluginFolders([try GatewayRig.pluginFolder()])
-            options.nowUnixMs = { clock.now }
-            options.silence()
-            return try await Gateway.start(options)
+            try await rig.successor { $0.nowUnixMs = { clock.now } }
         }
         await rig.gateway.stop()
         let two = try await next()

@@ -69,7 +69,7 @@ import Testing
         // The trailer of the answer, by which the plugin names its reason.
         var reason: String?
         while reason == nil {
-            let trace = try JSONValue.parse(try await rig.admin("/trace?subject=ticket/9").body)
+            let trace = try await rig.json("/trace?subject=ticket/9")
             let recipient = trace["events"]?[0]?["recipients"]?[0]
             reason = recipient?["steps"]?[0]?["reason"]?.string
         }

@@ -38,7 +38,7 @@ final class ExampleRig: Sendable {
         }
         var options = GatewayOptions(configPath: path)
         let log = log
-        options.logger = Logger(label: "test") { _ in ExampleLog(store: log) }
+        options.logger = Logger(label: "test") { _ in StoreHandler(store: log) }
         options.addPluginFolders([try GatewayRig.pluginFolder()])
         options.dataFolder = data.path
         var all = simulators.variables
@@ -107,22 +107,6 @@ final class ExampleRig: Sendable {
         }
         throw PluginRig.Failure(
             description: "no push came: \(log.all.suffix(20).joined(separator: "\n"))")
-    }
-}
-
-private struct ExampleLog: LogHandler {
-    let store: LineStore
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let fields = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted()
-        store.add("\(event.level) \(event.message) \(fields.joined(separator: " "))")
     }
 }
 

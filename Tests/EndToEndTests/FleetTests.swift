@@ -18,7 +18,7 @@ import Testing
     private static func file(
         _ name: String, _ simulators: Simulators, _ database: PostgresDatabase
     ) throws -> String {
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
         return try ProgramTests.temporary(
             "gateway.yaml", yaml.replacing("gateway: { ", with: store))
@@ -85,9 +85,7 @@ import Testing
         print(
             "fleet test: \(promises.all.count) promised, \(inFlight) held by the dead gateway, "
                 + "\(doubled) doubled")
-        two.process.terminate()
-        #expect(try await Tool.end(two.process) == 0)
-        two.pipe.fileHandleForReading.readabilityHandler = nil
+        try await two.end()
         client.shutdown()
         await simulators.shutdown()
         try await database.remove()

@@ -38,7 +38,7 @@ import Testing
         #expect(fleet["gateways"]?[0]?["version"]?.string?.isEmpty == false)
         let lane = try Self.lane(fleet, "apns")
         #expect(lane["leased"]?.integer == 1 && lane["waiting"]?.integer == 0)
-        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        let metrics = rig.metrics
         #expect(metrics.contains(#"signalbox_build_info{gateway="solo",version="#))
         #expect(metrics.contains("signalbox_fleet_configurations 1"))
         #expect(fleet["gateways"]?[0]?["configuration"]?.string?.count == 8)
@@ -66,7 +66,7 @@ import Testing
         var running: [(process: Program, pipe: Pipe)] = []
         var logs: [String] = []
         for name in ["one", "two"] {
-            let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+            let yaml = GatewayRig.yaml(simulators)
             let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
             let file = try ProgramTests.temporary(
                 "gateway.yaml", yaml.replacing("gateway: { ", with: store))

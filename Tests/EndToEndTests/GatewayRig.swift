@@ -57,11 +57,14 @@ final class GatewayRig: Sendable {
         """
     }
 
+    /// The configuration of most tests.
+    static func yaml(_ simulators: Simulators) -> String { plugins(simulators) + "\n" + routes }
+
     init(
         _ options: SimulatorsOptions = .init(), timeoutMs: Int = 10_000,
         clock: (@Sendable () -> UInt64)? = nil, dataBytesMax: Int = 0,
         change: (inout GatewayOptions) -> Void = { _ in },
-        config: (Simulators) -> String = { plugins($0) + "\n" + GatewayRig.routes },
+        config: (Simulators) -> String = { yaml($0) },
         prepare: (Simulators, URL) async throws -> Void = { _, _ in }
     ) async throws {
         var options = options
@@ -115,6 +118,31 @@ final class GatewayRig: Sendable {
         let port = try #require(gateway.adminPort)
         return try await client.patient(
             RESTCall(method: "GET", url: "http://127.0.0.1:\(port)\(path)"))
+    }
+
+    /// What the admin listener answers, as JSON.
+    func json(_ path: String) async throws -> JSONValue {
+        try JSONValue.parse(try await admin(path).body)
+    }
+
+    var metrics: String { gateway.metricsText }
+
+    var file: URL { folder.appending(path: "gateway.yaml") }
+
+    /// Replaces gateway.yaml.
+    func write(_ yaml: String) throws {
+        try yaml.write(to: file, atomically: true, encoding: .utf8)
+    }
+
+    /// Another gateway on the same folder, once this one has stopped.
+    func successor(
+        _ change: (inout GatewayOptions) -> Void = { _ in }
+    ) async throws -> Gateway {
+        var options = GatewayOptions(configPath: file.path)
+        options.addPluginFolders([try Self.pluginFolder()])
+        options.silence()
+        change(&options)
+        return try await Gateway.start(options)
     }
 
     /// Tokens that a simulator has accepted; waits for `count` of them, at most two minutes.

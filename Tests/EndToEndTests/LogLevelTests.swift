@@ -11,13 +11,7 @@ import Testing
         let port = try OwnPort.take()
         let file = try ProgramTests.temporary(
             "gateway.yaml", AdminTests.config(simulators, "", "127.0.0.1:\(port)"))
-        let (process, pipe) = try ProgramTests.start(["run", "--config", file])
-        var log = ""
-        while !log.contains("gateway is up") {
-            let text = try await Tool.next(pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        let (process, pipe, begin) = try await ProgramTests.serve(file)
         func run(_ arguments: String...) async throws -> Tool.Ended {
             try await ProgramTests.run(["log-level", "--config", file] + arguments)
         }
@@ -31,7 +25,7 @@ import Testing
         #expect(try await run("debug").output == "debug\n")
         _ = try await ProgramTests.run(["resume", "--config", file, "--sender", "apns"])
         process.terminate()
-        log += try await Tool.rest(pipe)
+        let log = try await begin + Tool.rest(pipe)
         #expect(try await Tool.end(process) == 0)
         #expect(log.components(separatedBy: "NOTICE log level changed").count == 4, "\(log)")
         #expect(!log.contains("paused, its deliveries wait") && log.contains("resumed"))

@@ -9,15 +9,9 @@ import Testing
         async throws
     {
         let simulators = try await Simulators.start()
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
-        let (process, pipe) = try ProgramTests.start(
-            ["run", "--config", try ProgramTests.temporary("gateway.yaml", yaml)])
-        var log = ""
-        while !log.contains("gateway is up") {
-            let text = try await Tool.next(pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        let yaml = GatewayRig.yaml(simulators)
+        let (process, pipe, log) = try await ProgramTests.serve(
+            ProgramTests.temporary("gateway.yaml", yaml))
         let port = try #require(log.firstMatch(of: /listen\.port=(\d+)/)?.output.1)
         // A line each, four times what a pipe holds; nobody reads from here on.
         let count = 1_000

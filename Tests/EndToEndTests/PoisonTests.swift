@@ -106,18 +106,16 @@ import Testing
             routes:
               - { name: r, from: z, send: { ios: mine } }
             """)
-        let (process, pipe) = try ProgramTests.start(
-            ["run", "--config", yaml], environment: ["SWIFT_BACKTRACE": "enable=no"])
-        var log = ""
-        while !log.contains("gateway is up") { log += try await Tool.next(pipe) }
-        let port = try #require(log.firstMatch(of: #/listen\.port=(\d+) /#)?.output.1)
+        let (process, pipe, begin) = try await ProgramTests.serve(
+            yaml, environment: ["SWIFT_BACKTRACE": "enable=no"])
+        let port = try #require(begin.firstMatch(of: #/listen\.port=(\d+) /#)?.output.1)
         let client = try RESTClient()
         _ = try? await client.answer(
             RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(port)/in/z",
                 body: Array(GatewayRig.webhook([("ios", "t1")]).utf8)))
         #expect(statuses.contains(try await Tool.end(process)))
-        while case let text = try await Tool.next(pipe), !text.isEmpty { log += text }
+        let log = try await begin + Tool.rest(pipe)
         #expect(
             log.contains("\(words) in a call of the plugin of the instance mine. With"), "\(log)")
         client.shutdown()

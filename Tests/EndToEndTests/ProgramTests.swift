@@ -30,6 +30,21 @@ import Testing
         return (process, pipe)
     }
 
+    /// The program once it is up, with its log so far.
+    static func serve(
+        _ file: String, environment: [String: String] = [:]
+    ) async throws -> (process: Program, pipe: Pipe, log: String) {
+        let (process, pipe) = try start(["run", "--config", file], environment: environment)
+        var log = ""
+        // The ports are in the same line.
+        while !log.contains(#/gateway is up.*\n/#) {
+            let text = try await Tool.next(pipe)
+            guard !text.isEmpty else { throw Tool.Ended(output: log, status: 1) }
+            log += text
+        }
+        return (process, pipe, log)
+    }
+
     static func run(
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> Tool.Ended {
@@ -80,11 +95,8 @@ import Testing
     /// NIO's own pause does not work: it tried again ten thousand times a second.
     @Test func `a gateway without descriptors waits before it accepts again`() async throws {
         let simulators = try await Simulators.start()
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
-        let (process, pipe) = try Self.start(
-            ["run", "--config", try Self.temporary("gateway.yaml", yaml)])
-        var log = ""
-        while !log.contains("gateway is up") { log += try await Tool.next(pipe) }
+        let yaml = GatewayRig.yaml(simulators)
+        let (process, pipe, log) = try await Self.serve(Self.temporary("gateway.yaml", yaml))
         pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
         func port(_ name: String) throws -> Int {
             let found = try Regex("\(name)\\.port=([0-9]+)").firstMatch(in: log)
@@ -121,7 +133,7 @@ import Testing
 
     @Test func `a start without descriptors ends with words`() async throws {
         let simulators = try await Simulators.start()
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         let file = try Self.temporary("gateway.yaml", yaml)
         let program = try Self.program().path
         let ended = try await Tool.run([
@@ -135,15 +147,9 @@ import Testing
 
     @Test func `run serves until SIGTERM, drains and exits 0`() async throws {
         let simulators = try await Simulators.start()
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
-        let (process, pipe) = try Self.start(
-            ["run", "--config", try Self.temporary("gateway.yaml", yaml)])
-        var log = ""
-        while !log.contains("gateway is up") {
-            let text = try await Tool.next(pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        let yaml = GatewayRig.yaml(simulators)
+        let (process, pipe, begin) = try await Self.serve(Self.temporary("gateway.yaml", yaml))
+        var log = begin
         let port = try #require(log.firstMatch(of: /listen\.port=(\d+)/)?.output.1)
         // The simulator answers late, so that the signal arrives while the pushes are in flight.
         try await simulators.apns.take(.delay(ms: 300))
@@ -166,7 +172,7 @@ import Testing
         let simulators = try await Simulators.start()
         let file = try Self.temporary(
             "gateway.yaml",
-            (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
+            GatewayRig.yaml(simulators)
                 .replacingOccurrences(of: "drain: 5s", with: "drain: 10m"))
         // The simulator never answers, so a drain would take long.
         try await simulators.apns.take(.stall(count: 1))
@@ -220,7 +226,7 @@ import Testing
 
     @Test func `an address in use is named`() async throws {
         let simulators = try await Simulators.start()
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         let file = try Self.temporary("gateway.yaml", yaml)
         let taken = "127.0.0.1:\(simulators.controlPort)"
         let ended = try await Self.run(["run", "--config", file, "--listen", taken])
@@ -230,14 +236,6 @@ import Testing
             ended.text.contains(
                 "gateway.listen: cannot listen on \(taken): Address already in use\n"))
         await simulators.shutdown()
-    }
-
-    @Test func `plugins list shows the bundled plugins`() async throws {
-        let ended = try await Self.run(["plugins", "list"])
-        #expect(ended.status == 0)
-        for id in ["io.signalbox.apns", "io.signalbox.fcm", "io.signalbox.zendesk"] {
-            #expect(ended.text.contains(id))
-        }
     }
 
     @Test func `inspect reports a plugin, and one that crashes or hangs up`() async throws {

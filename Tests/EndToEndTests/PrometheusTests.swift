@@ -73,7 +73,7 @@ import Testing
     private static func faulty(_ crm: OutcomeTests.Receiver) async throws -> GatewayRig {
         let rig = try await GatewayRig(
             config: {
-                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes).replacingOccurrences(
+                GatewayRig.yaml($0).replacingOccurrences(
                     of: "library: Zendesk,", with: "library: Zendesk, isolation: process,")
                     + "\noutcomes:\n  - " + OutcomeTests.receiver(crm)
             },
@@ -92,7 +92,7 @@ import Testing
         let tls = #"tls: { certificate: "${file:tls.crt}", key: "${file:tls.key}" }"#
         return try await GatewayRig(
             config: {
-                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes)
+                GatewayRig.yaml($0)
                     .replacing("drain: 5s", with: "drain: 5s, \(tls)")
             },
             prepare: { _, folder in

@@ -8,7 +8,7 @@ import Testing
 /// Restarts of the real program that refuse no webhook.
 @Suite struct RestartTests {
     private static func yaml(_ simulators: Simulators, delay: String) -> String {
-        (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
+        GatewayRig.yaml(simulators)
             .replacing("drain: 5s", with: "drain: 2m, shutdown_delay: \(delay)")
     }
 

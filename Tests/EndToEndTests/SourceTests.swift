@@ -58,18 +58,17 @@ import Testing
         let rig = try await GatewayRig(config: { Self.yaml($0, library, folder) })
         #expect(await rig.delivered(rig.simulators.apns, 2).sorted() == ["t1", "t2"])
         while Self.acks(folder) < 2 { try await Task.sleep(for: .milliseconds(5)) }
-        let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+        let ready = try await rig.json("/readyz")
         let source = Self.source(ready)
         #expect(source?["source"]?.string == "z" && source?["state"]?.string == "running")
         // Another batch size: another instance. The old one has ended its thread, or lines would come twice.
-        try Self.yaml(rig.simulators, library, folder, more: ", batch: 1").write(
-            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        try rig.write(Self.yaml(rig.simulators, library, folder, more: ", batch: 1"))
         _ = try await rig.gateway.reload()
         try Self.append(["t3", "t4"], folder)
         while Self.acks(folder) < 4 { try await Task.sleep(for: .milliseconds(5)) }
         let all = await rig.delivered(rig.simulators.apns, 4)
         #expect(all.sorted() == ["t1", "t2", "t3", "t4"])
-        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        let metrics = rig.metrics
         #expect(metrics.contains(/source_batches_total\{instance="z",result="stored"\} [2-4]/))
         #expect(metrics.contains(#"signalbox_source_running{instance="z"} 1"#))
         await rig.end()
@@ -83,7 +82,7 @@ import Testing
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["t1"])
         func state(_ wanted: String) async throws -> JSONValue {
             while true {
-                let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+                let ready = try await rig.json("/readyz")
                 if Self.source(ready)?["state"]?.string == wanted { return ready }
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -93,7 +92,7 @@ import Testing
         let away = try await state("failing")
         #expect(Self.source(away)?["reason"]?.string == "the file is gone")
         #expect(away["status"]?.string == "degraded")
-        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        let metrics = rig.metrics
         #expect(metrics.contains(#"signalbox_source_running{instance="z"} 0"#))
         try FileManager.default.moveItem(at: folder.appending(path: "x"), to: file)
         #expect(try await state("running")["status"]?.string == "ready")
@@ -107,7 +106,7 @@ import Testing
         let library = try await Self.library.value
         let rig = try await GatewayRig(config: { Self.yaml($0, library, folder) })
         let file = rig.folder.appending(path: "gateway.yaml")
-        let without = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        let without = GatewayRig.yaml(rig.simulators)
         let count = 600
         for round in 0..<6 {
             let tokens = (round * 100..<(round + 1) * 100).map { "t\($0)" }
@@ -137,13 +136,12 @@ import Testing
         #expect(rig.log.all.contains { $0.contains("source cannot run, it is tried again") })
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["t1"])
         // Another one, which never runs.
-        try Self.yaml(rig.simulators, library, folder, more: ", refuse_once: 1000").write(
-            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        try rig.write(Self.yaml(rig.simulators, library, folder, more: ", refuse_once: 1000"))
         _ = try await rig.gateway.reload()
-        let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+        let ready = try await rig.json("/readyz")
         #expect(ready["status"]?.string == "degraded")
         #expect(Self.source(ready)?["reason"]?.string == "the bus is away")
-        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        let metrics = rig.metrics
         #expect(metrics.contains(#"signalbox_source_running{instance="z"} 0"#))
         await rig.end()
     }

@@ -146,7 +146,7 @@ import Testing
 
     /// A gateway.yaml for the gateway `one`.
     private static func file(_ store: String, _ simulators: Simulators) throws -> String {
-        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let yaml = GatewayRig.yaml(simulators)
         return try ProgramTests.temporary(
             "gateway.yaml",
             yaml.replacing("gateway: { ", with: "gateway: { name: one, \(store), "))
@@ -251,9 +251,7 @@ import Testing
         let running = try await ProgramTests.run(["store", "status", before])
         #expect(running.text.contains("a gateway: runs"), "\(running.text)")
         #expect(running.text.contains("  40 for apns"), "\(running.text)")
-        kill(one.process.processIdentifier, SIGKILL)
-        #expect(try await Tool.end(one.process) == -SIGKILL)
-        one.pipe.fileHandleForReading.readabilityHandler = nil
+        try await one.kill()
         // The registry knows the device of one token, whose app is gone.
         let store = try DatabaseQueue(path: "\(folder)/signalbox.sqlite")
         try await store.write { db in
@@ -284,9 +282,7 @@ import Testing
                 .trimmingCharacters(in: .whitespacesAndNewlines)
         }
         #expect(devices == "0")
-        two.process.terminate()
-        #expect(try await Tool.end(two.process) == 0)
-        two.pipe.fileHandleForReading.readabilityHandler = nil
+        try await two.end()
         #expect(answered().sorted() == tokens.sorted())
         // Each token's pushes have one id, before the copy and after it.
         for (token, all) in Dictionary(grouping: simulators.apns.received, by: \.token) {
@@ -335,33 +331,6 @@ import Testing
             ])
             #expect(passedOn.status == 1)
             #expect(passedOn.text.contains("was not finished"), "\(passedOn.text)")
-        }
-        await simulators.shutdown()
-        try await database.remove()
-    }
-
-    @Test func `a gateway does not start on a target whose copy ended before it began`()
-        async throws
-    {
-        let database = try await PostgresServer.shared().database()
-        let folder = Workshop.place().path
-        try SQLiteContents(folder: folder, .target).close()
-        try PostgresContents(PostgresAddress(database.address), .target).close()
-        let simulators = try await Simulators.start(SimulatorsOptions())
-        for store in ["data: \"\(folder)\"", "store: { postgres: \"\(database.address)\" }"] {
-            let file = try Self.file(store, simulators)
-            let started = try await ProgramTests.run(["run", "--config", file])
-            #expect(started.status == 78 && started.text.contains("store-unfinished"))
-            let status = try await ProgramTests.run(["store", "status", file])
-            #expect(status.text.contains("a copy into it was not finished"), "\(status.text)")
-            let passedOn = try await ProgramTests.run([
-                "store", "copy", "--from", file, "--to", Workshop.place().path,
-            ])
-            #expect(passedOn.status == 1 && passedOn.text.contains("was not finished"))
-            let copied = try await ProgramTests.run([
-                "store", "copy", "--from", try Self.folder(), "--to", file,
-            ])
-            #expect(copied.status == 0, "\(copied.text)")
         }
         await simulators.shutdown()
         try await database.remove()
@@ -452,9 +421,7 @@ import Testing
             #expect(ended.status == 75, "\(ended.text)")
             #expect(ended.text.contains("the gateway one uses the database"), "\(ended.text)")
         }
-        one.process.terminate()
-        #expect(try await Tool.end(one.process) == 0)
-        one.pipe.fileHandleForReading.readabilityHandler = nil
+        try await one.end()
         await simulators.shutdown()
         try await database.remove()
     }

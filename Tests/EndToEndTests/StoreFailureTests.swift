@@ -34,8 +34,7 @@ import Testing
         let readiness = try JSONValue.parse(failing.body)
         #expect(failing.status == 200 && readiness["status"]?.string == "degraded")
         #expect(readiness["reason"]?.string?.contains("writes to the database fail") == true)
-        var metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
-        #expect(metrics.contains("signalbox_store_failing 1"))
+        #expect(rig.metrics.contains("signalbox_store_failing 1"))
         #expect(rig.log.all.count { $0.contains("store failed to write") } == 1)
         try await queue.write { db in
             for table in ["block", "flight", "counter"] {
@@ -44,10 +43,7 @@ import Testing
         }
         try queue.close()
         // The store finds out by itself.
-        for _ in 0..<6_000 where metrics.contains("signalbox_store_failing 1") {
-            metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
-        }
-        #expect(metrics.contains("signalbox_store_failing 0"))
+        try await OutageTests.expectMetric("signalbox_store_failing 0", rig)
         try await rig.post(GatewayRig.webhook([("ios", "later")], ticket: "later"))
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["later"])
         await rig.gateway.stop()

@@ -15,7 +15,7 @@ import Testing
         init(patience: String, change: (String) -> String = { $0 }) async throws {
             simulators = try await Simulators.start()
             file = try ProgramTests.temporary(
-                "gateway.yaml", change(GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes))
+                "gateway.yaml", change(GatewayRig.yaml(simulators)))
             socket = try NotifySocket()
             running = try ProgramTests.start(
                 ["run", "--config", file],

@@ -8,58 +8,33 @@ import Testing
 
 /// Spans of webhooks and attempts, by OTLP/HTTP.
 @Suite(.timeLimit(.minutes(5))) struct TracingTests {
-    /// A collector that answers as told.
-    final class Collector: Sendable {
-        private struct State {
-            var statuses: [Int] = []
-            var posts: [HTTPServerRequest] = []
-            var spans: [JSONValue] = []
+    /// A collector, which refuses its first posts with these statuses.
+    private static func collector(first statuses: [Int] = []) async throws -> VendorAPI {
+        let left = Mutex(statuses)
+        return try await VendorAPI.start { _ in
+            HTTPServerAnswer(status: left.withLock { $0.isEmpty ? 200 : $0.removeFirst() })
         }
-        private let state = Mutex(State())
-        private let server = Mutex<VendorAPI?>(nil)
-
-        static func start(first statuses: [Int] = []) async throws -> Collector {
-            let made = Collector()
-            made.state.withLock { $0.statuses = statuses }
-            let api = try await VendorAPI.start { [weak made] in
-                made?.answer($0) ?? HTTPServerAnswer(status: 503)
-            }
-            made.server.withLock { $0 = api }
-            return made
-        }
-
-        var origin: String { server.withLock { $0?.origin } ?? "" }
-        var posts: [HTTPServerRequest] { state.withLock { $0.posts } }
-
-        private func answer(_ request: HTTPServerRequest) -> HTTPServerAnswer {
-            state.withLock { state in
-                state.posts.append(request)
-                if !state.statuses.isEmpty {
-                    let status = state.statuses.removeFirst()
-                    if status != 200 { return HTTPServerAnswer(status: status) }
-                }
-                let body = try? JSONValue.parse(request.body)
-                let scope = body?["resourceSpans"]?[0]?["scopeSpans"]?[0]
-                state.spans += scope?["spans"]?.items ?? []
-                return HTTPServerAnswer(status: 200)
-            }
-        }
-
-        func wait(for count: Int) async throws -> [JSONValue] {
-            try await OutcomeTests.until("\(count) spans") {
-                self.state.withLock { $0.spans.count } >= count
-            }
-            return state.withLock { $0.spans }
-        }
-
-        func end() async { await server.withLock { $0 }?.shutdown() }
     }
 
-    private static func rig(_ collector: Collector, _ more: String = "") async throws -> GatewayRig
+    /// The spans that a collector has accepted, once there are `count` of them.
+    private static func spans(
+        _ collector: VendorAPI, _ count: Int, refused: Int = 0
+    ) async throws -> [JSONValue] {
+        func all() -> [JSONValue] {
+            collector.requests.dropFirst(refused).flatMap { request in
+                let body = try? JSONValue.parse(request.body)
+                return body?["resourceSpans"]?[0]?["scopeSpans"]?[0]?["spans"]?.items ?? []
+            }
+        }
+        try await OutcomeTests.until("\(count) spans") { all().count >= count }
+        return all()
+    }
+
+    private static func rig(_ collector: VendorAPI, _ more: String = "") async throws -> GatewayRig
     {
         try await GatewayRig(config: {
             let tracing = "tracing: { endpoint: \"\(collector.origin)/v1/traces\"\(more) }, "
-            return (GatewayRig.plugins($0) + "\n" + GatewayRig.routes)
+            return GatewayRig.yaml($0)
                 .replacing("gateway: { ", with: "gateway: { \(tracing)")
         })
     }
@@ -81,7 +56,7 @@ import Testing
     }
 
     @Test func `a webhook's trace goes on to the provider, retries included`() async throws {
-        let collector = try await Collector.start()
+        let collector = try await Self.collector()
         let rig = try await Self.rig(collector, #", headers: { X-Key: "the-key" }, sample: 0"#)
         try await rig.simulators.apns.take(
             .fail(tokens: ["a"], status: 503, reason: "ServiceUnavailable", times: 1))
@@ -95,7 +70,7 @@ import Testing
             rig, [("ios", "a"), ("android", "c")], trace: "00-\(id)-00f067aa0ba902b7-01",
             ticket: "9")
         #expect(answer.status == 200)
-        let spans = try await collector.wait(for: 4)
+        let spans = try await Self.spans(collector, 4)
         await rig.gateway.stop()
 
         #expect(spans.allSatisfy { $0["traceId"]?.string == id } && spans.count == 4)
@@ -124,32 +99,32 @@ import Testing
             Set(carried)
                 == Set([failed, again].map { "00-\(id)-\($0["spanId"]?.string ?? "")-01" }))
         #expect(pushes.allSatisfy { $0.token == "a" || $0.header("traceparent") == nil })
-        for post in collector.posts {
+        for post in collector.requests {
             #expect(post.path == "/v1/traces" && post.header("x-key") == "the-key")
             let text = String(decoding: post.body, as: UTF8.self)
             for secret in ["secret-body", "\"a\"", "the-key"] { #expect(!text.contains(secret)) }
         }
         await rig.end()
-        await collector.end()
+        await collector.shutdown()
     }
 
     @Test func `spans wait for a collector that is away, and are dropped if it refuses them`()
         async throws
     {
-        let collector = try await Collector.start(first: [400, 503])
+        let collector = try await Self.collector(first: [400, 503])
         let rig = try await Self.rig(collector)
         _ = try await Self.post(rig, [], trace: nil, ticket: "1")
-        try await OutcomeTests.until("the first is refused") { !collector.posts.isEmpty }
+        try await OutcomeTests.until("the first is refused") { !collector.requests.isEmpty }
         _ = try await Self.post(rig, [("ios", "a")], trace: nil, ticket: "2")
-        let spans = try await collector.wait(for: 2)
+        let spans = try await Self.spans(collector, 2, refused: 2)
         #expect(Set(spans.compactMap { $0["traceId"]?.string }).count == 1)
         #expect(spans.contains { $0["name"]?.string == "webhook z" && $0["parentSpanId"] == nil })
-        #expect(collector.posts.count >= 3)
+        #expect(collector.requests.count >= 3)
         let line = try await OutageTests.line(rig, "the receiver of spans takes none")
         #expect(line.contains("error=status 400"))
         try await OutageTests.expectMetric(#"signalbox_spans_total{result="dropped"} 1"#, rig)
         try await OutageTests.expectMetric(#"signalbox_spans_total{result="sent"} 2"#, rig)
         await rig.end()
-        await collector.end()
+        await collector.shutdown()
     }
 }

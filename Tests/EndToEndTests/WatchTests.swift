@@ -7,7 +7,7 @@ import Testing
 /// Changed files are applied without being told to, however they come into place.
 @Suite struct WatchTests {
     private static func config(_ path: String, _ rig: GatewayRig) -> String {
-        (GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes)
+        GatewayRig.yaml(rig.simulators)
             .replacing("drain: 5s", with: "drain: 5s, watch: true")
             .replacing("path: /in/z ", with: "path: \(path) ")
     }
@@ -24,7 +24,7 @@ import Testing
         try await GatewayRig(
             change: { $0.watchIntervalMs = 20 },
             config: {
-                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes)
+                GatewayRig.yaml($0)
                     .replacing("drain: 5s", with: "drain: 5s, watch: true")
             }, prepare: { try prepare($1) })
     }

@@ -27,8 +27,7 @@ import Testing
 
     private static func state(_ rig: GatewayRig, _ ticket: String) async throws -> JSONValue {
         while true {
-            let trace = try JSONValue.parse(
-                try await rig.admin("/trace?subject=ticket/\(ticket)").body)
+            let trace = try await rig.json("/trace?subject=ticket/\(ticket)")
             let found = trace["events"]?[0]?["recipients"]?[0]
             if let found, found["state"]?.string != "waiting" { return found }
             try await Task.sleep(for: .milliseconds(10))
