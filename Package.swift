@@ -319,7 +319,8 @@ let package = Package(
             dependencies: [
                 "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin",
                 "Signalbox", "SignalboxCore", "SignalboxConfig", "SignalboxHTTP",
-                "SignalboxCrypto", "SignalboxJSON", "SignalboxConformance", "PluginRig",
+                "SignalboxCrypto", "SignalboxJSON", "SignalboxConformance",
+                "SignalboxPluginHost", "PluginRig",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(

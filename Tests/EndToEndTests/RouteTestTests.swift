@@ -7,8 +7,23 @@ import Testing
 
 /// `signalbox test`, `init` and `explain --live`, as an operator runs them.
 @Suite struct RouteTestTests {
-    private static let yaml =
-        ExplainTests.yaml + """
+    static let yaml = """
+        version: 1
+        gateway: { listen: false, admin: false, sources: [shop] }
+        plugins:
+          texts: { library: Texts }
+          apns:
+            library: APNs
+            config: { team_id: "${env:TEAM}", key_id: "${env:KEY}", key: "${file:k.p8}", topic: com.example.shop }
+        routes:
+          - name: shipped
+            from: shop
+            when: { type: order.shipped, order.total: { not: "0" } }
+            build: { with: texts, set: { badge: count } }
+            send: { ios: apns }
+        """
+    private static let tests =
+        yaml + """
 
             tests:
               - name: good
@@ -27,7 +42,7 @@ import Testing
     func `tests fail with words, golden files are written, and machines can read the results`()
         async throws
     {
-        let file = try ProgramTests.temporary("gateway.yaml", Self.yaml)
+        let file = try ProgramTests.temporary("gateway.yaml", Self.tests)
         let folder = URL(filePath: file).deletingLastPathComponent()
         let junit = folder.appending(path: "junit.xml").path
         let first = try await ProgramTests.run(["test", "--config", file, "--junit", junit])

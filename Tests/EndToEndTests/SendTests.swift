@@ -5,7 +5,7 @@ import SignalboxJSON
 import SignalboxSimulators
 import Testing
 
-/// `signalbox send` and `top`, with a running gateway.
+/// `signalbox send`, with a running gateway.
 @Suite struct SendTests {
     private func send(_ rig: GatewayRig, _ arguments: [String]) async throws -> (Int32, String) {
         let port = try #require(rig.gateway.adminPort)
@@ -47,20 +47,17 @@ import Testing
         let result = try JSONValue.parse(json)["results"]?[0]
         #expect(result?["outcome"]?.string == "unregistered", "\(json)")
         #expect(result?["platform"]?.string == "android")
-        await rig.end()
-    }
-
-    @Test(arguments: [
-        (["--via", "apsn", "--to", "a"], "did you mean"),
-        (["--via", "apns", "--user", "u-1"], "the user u-1 has no device"),
-        (["--via", "z", "--to", "a"], "no sender \"z\""),
-        (["--via", "apns", "--to", "a", "--data", "7"], "data must be a JSON object"),
-    ])
-    func `mistakes are named`(_ arguments: [String], _ words: String) async throws {
-        let rig = try await GatewayRig()
-        let (status, text) = try await send(rig, arguments + ["--body", "b"])
-        #expect(status == 1)
-        #expect(text.contains(words), "\(text)")
+        // Mistakes are named.
+        for (arguments, words) in [
+            (["--via", "apsn", "--to", "a"], "did you mean"),
+            (["--via", "apns", "--user", "u-1"], "the user u-1 has no device"),
+            (["--via", "z", "--to", "a"], "no sender \"z\""),
+            (["--via", "apns", "--to", "a", "--data", "7"], "data must be a JSON object"),
+        ] {
+            let (status, text) = try await send(rig, arguments + ["--body", "b"])
+            #expect(status == 1)
+            #expect(text.contains(words), "\(text)")
+        }
         await rig.end()
     }
 
@@ -73,26 +70,10 @@ import Testing
         #expect(ended.text.contains("push by fcm to android of u-1 (invented"))
         #expect(ended.text.contains("authorization: Bearer {secret}"))
         let alone = try await ProgramTests.run([
-            "send", "--config", try ProgramTests.temporary("gateway.yaml", ExplainTests.yaml),
+            "send", "--config", try ProgramTests.temporary("gateway.yaml", RouteTestTests.yaml),
             "--via", "apns", "--to", "aa", "--body", "b",
         ])
         #expect(alone.status == 1)
         #expect(alone.text.contains("no admin listener to ask"), "\(alone.text)")
-    }
-
-    @Test func `top prints a table of what runs`() async throws {
-        let rig = try await GatewayRig()
-        try await rig.post(GatewayRig.webhook([("ios", "aa")]))
-        _ = await rig.delivered(rig.simulators.apns, 1)
-        let port = try #require(rig.gateway.adminPort)
-        let ended = try await ProgramTests.run([
-            "top", "--once", "--interval", "1", "--admin", "127.0.0.1:\(port)", "--config",
-            rig.folder.appending(path: "gateway.yaml").path,
-        ])
-        #expect(ended.status == 0, "\(ended.text)")
-        #expect(ended.text.contains("ready  0 waiting"))
-        #expect(ended.text.contains("SENDER  APP  STATE"))
-        #expect(ended.text.contains("apns         connected"))
-        await rig.end()
     }
 }

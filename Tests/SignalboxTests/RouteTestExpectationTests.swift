@@ -158,22 +158,7 @@ import Testing
         #expect(passed == [false])
     }
 
-    @Test func `explain follows an event at a given time, and what has expired is not sent`()
-        async throws
-    {
-        let file = try ProgramTests.temporary(
-            "gateway.yaml", Self.yaml.replacing("tests:", with: ""))
-        let event = try ProgramTests.temporary(
-            "event.json", #"{"type":"push","recipients":[{"user":"u-1"}],"data":{"title":"T"}}"#)
-        func explain(_ now: String) async throws -> String {
-            let ended = try await ProgramTests.run([
-                "explain", "--config", file, "--source", "shop", "--now", now, event,
-            ])
-            #expect(ended.status == 0, "\(ended.text)")
-            return ended.output
-        }
-        #expect(try await explain("2026-01-02T23:30:00+01:00").contains("not before 2026-01-03"))
-        #expect(try await explain("2026-01-02T12:00:00+01:00").contains("not before") == false)
+    @Test func `what has expired is not sent`() {
         var push = TrialReport.Push(
             sender: "apns", device: Device(token: "t"), isInvented: false,
             notification: PushNotification())

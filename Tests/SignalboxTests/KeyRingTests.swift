@@ -1,5 +1,5 @@
-import Signalbox
 import SignalboxCrypto
+import SignalboxGateway
 import SignalboxPluginHost
 import Testing
 

@@ -10,12 +10,16 @@ import Testing
 @Suite struct ExplainTests {
     /// A trial with a configuration of the repository or of its own; there are no secrets.
     static func trial(_ path: String = "gateway.yaml", yaml: String? = nil) throws -> Trial {
-        let file =
-            try yaml.map { try ProgramTests.temporary("gateway.yaml", $0) }
-            ?? PluginRig.root.appending(path: path).path
-        var options = GatewayOptions(configPath: file)
+        var file = PluginRig.root.appending(path: path)
+        if let yaml {
+            file = try Workshop.folder().appending(path: "gateway.yaml")
+            try yaml.write(to: file, atomically: true, encoding: .utf8)
+        }
+        var options = GatewayOptions(configPath: file.path)
         options.environment.variables = [:]
-        options.addPluginFolders([try GatewayRig.pluginFolder()])
+        options.addPluginFolders([
+            URL(filePath: try PluginRig.bundled("APNs")).deletingLastPathComponent().path
+        ])
         options.setRunner(try PluginRig.runner())
         return try Trial(options)
     }
