@@ -20,7 +20,7 @@ import Testing
     static func config(
         _ simulators: Simulators, _ settings: String, _ address: String
     ) -> String {
-        (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes).replacingOccurrences(
+        GatewayRig.yaml(simulators).replacingOccurrences(
             of: #"admin: "127.0.0.1:0""#, with: #"admin: "\#(address)"\#(settings)"#)
     }
 
@@ -74,7 +74,7 @@ import Testing
         await rig.end()
     }
 
-    @Test func `a page of another origin is refused`() async throws {
+    @Test func `a page of another origin is refused, and what a form can send`() async throws {
         let rig = try await Self.rig()
         let json = "content-type: application/json"
         for origin in [
@@ -97,6 +97,19 @@ import Testing
                 rig, "GET", "/dead",
                 ["host: localhost:1", "sec-fetch-site: \(site)", "sec-fetch-mode: \(mode)"])
             #expect(answer.status == status, "\(site) \(mode)")
+        }
+        // A change must be sent as JSON, which no form can do.
+        for (type, status) in [
+            ("text/plain", 415), ("application/x-www-form-urlencoded", 415), ("", 415),
+            ("text/plain; application/json", 415), ("application/json", 200),
+            ("Application/JSON; charset=utf-8", 200),
+        ] {
+            for path in ["/dead/purge", "/dead/replay"] {
+                let answer = try await Self.ask(
+                    rig, "POST", path, ["host: localhost", "content-type: \(type)"],
+                    body: #"{"all":true}"#)
+                #expect(answer.status == status, "\(type)")
+            }
         }
         await rig.end()
     }
@@ -149,29 +162,7 @@ import Testing
         for path in ["/live", "/config", "/devices?user=u"] {
             #expect(try await Self.ask(rig, "GET", path, [host]).status == 401, "\(path)")
         }
-        await rig.end()
-    }
-
-    @Test func `a change must be sent as JSON, which no form can do`() async throws {
-        let rig = try await Self.rig()
-        for (type, status) in [
-            ("text/plain", 415), ("application/x-www-form-urlencoded", 415), ("", 415),
-            ("text/plain; application/json", 415), ("application/json", 200),
-            ("Application/JSON; charset=utf-8", 200),
-        ] {
-            for path in ["/dead/purge", "/dead/replay"] {
-                let answer = try await Self.ask(
-                    rig, "POST", path, ["host: localhost", "content-type: \(type)"],
-                    body: #"{"all":true}"#)
-                #expect(answer.status == status, "\(type)")
-            }
-        }
-        await rig.end()
-    }
-
-    @Test func `with a token nobody sees more than health without it`() async throws {
-        let rig = try await Self.rig(#", admin_token: "\#(Self.token)""#)
-        let host = "host: localhost"
+        // Without the token nobody sees more than health.
         for path in ["/dead", "/dead/1", "/metrics"] {
             for wrong in [
                 "", "authorization: Bearer \(Self.token)x", "authorization: \(Self.token)",
@@ -213,26 +204,20 @@ import Testing
         await simulators.shutdown()
     }
 
-    @Test func `a listener for all addresses knows each of them, and no name`() async throws {
-        let rig = try await Self.rig(
-            #", admin_token: "\#(Self.token)""#, address: "0.0.0.0:0")
-        let token = "authorization: Bearer \(Self.token)"
-        for (host, status) in [("10.1.2.3:8081", 200), ("[fe80::1]", 200), ("evil.example", 421)] {
-            let answer = try await Self.ask(rig, "GET", "/dead", ["host: \(host)", token])
-            #expect(answer.status == status, "\(host)")
-        }
-        await rig.end()
-    }
-
     @Test
     func `a reload changes token and hosts at once, and takes no token from an open listener`()
         async throws
     {
         let rig = try await Self.rig(
             #", admin_token: "\#(Self.token)""#, address: "0.0.0.0:0")
+        // A listener for all addresses knows each of them, and no name.
+        for (host, status) in [("10.1.2.3:8081", 200), ("[fe80::1]", 200), ("evil.example", 421)] {
+            let token = "authorization: Bearer \(Self.token)"
+            let answer = try await Self.ask(rig, "GET", "/dead", ["host: \(host)", token])
+            #expect(answer.status == status, "\(host)")
+        }
         func write(_ settings: String, _ address: String) throws {
-            try Self.config(rig.simulators, settings, address).write(
-                to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+            try rig.write(Self.config(rig.simulators, settings, address))
         }
         try write(#", admin_token: "another-token-1234", admin_hosts: [other]"#, "0.0.0.0:0")
         #expect(try await rig.gateway.reload().needRestart == [])
@@ -258,11 +243,10 @@ import Testing
         try await rig.post(GatewayRig.webhook([("ios", "slow")]))
         let config = Self.config(
             rig.simulators, #", admin_token: "another-token-1234""#, "127.0.0.1:0")
-        try config.replacingOccurrences(
-            of: "request_timeout_ms: 10000", with: "request_timeout_ms: 9000"
-        )
-        .write(
-            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        try rig.write(
+            config.replacingOccurrences(
+                of: "request_timeout_ms: 10000", with: "request_timeout_ms: 9000"
+            ))
         let hasEnded = Mutex(false)
         let reload = Task {
             let report = try await rig.gateway.reload()
@@ -280,55 +264,6 @@ import Testing
         #expect(!hasEnded.withLock { $0 })
         #expect(try await reload.value.changed.contains("apns"))
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["slow"])
-        await rig.end()
-    }
-
-    @Test func `the dead command sends the token of its configuration`() async throws {
-        let rig = try await Self.rig(
-            #", admin_token: "\#(Self.token)""#, address: "127.0.0.1:\(try OwnPort.take())")
-        try await rig.simulators.apns.take(
-            .fail(tokens: [], status: 400, reason: "BadPriority", times: nil))
-        for number in 0..<2 {
-            try await rig.post(GatewayRig.webhook([("ios", "t\(number)")], ticket: "\(number)"))
-        }
-        let file = rig.folder.appending(path: "gateway.yaml").path
-        func run(_ arguments: String...) async throws -> Tool.Ended {
-            try await ProgramTests.run(["dead", arguments[0], "--config", file] + arguments[1...])
-        }
-        var listed = try await run("list")
-        for _ in 0..<100 where !listed.text.contains("2 dead letters") {
-            listed = try await run("list")
-        }
-        #expect(listed.text.contains("2 dead letters"), "\(listed.text)")
-        let ids = try await run("list", "--json").output.split(separator: "\n").compactMap {
-            $0.firstMatch(of: #/"id":(\d+)/#)?.output.1
-        }
-        #expect(try await run("list", "--count").output == "2 apns BadPriority\n")
-        #expect(try await run("list", "--count", "--sender", "fcm").output == "")
-        #expect(try await run("show", String(ids[0])).text.contains("BadPriority"))
-        #expect(try await run("show", "999999").text.contains("there is no dead letter 999999"))
-        #expect(try await run("purge", String(ids[0])).text.contains("1 forgotten"))
-        try await rig.simulators.apns.take(.clear)
-        #expect(try await run("replay", "--all").text.contains("1 sent again"))
-        // A wrong token is reported as such, not shown as an empty list.
-        let config = try String(contentsOfFile: file, encoding: .utf8)
-        try config.replacingOccurrences(of: Self.token, with: "token-of-somebody")
-            .write(toFile: file, atomically: true, encoding: .utf8)
-        let refused = try await run("show", "1")
-        #expect(refused.status == 1 && refused.text.contains("401"), "\(refused.text)")
-        #expect(refused.text.contains("gateway.admin_token"))
-        await rig.end()
-    }
-
-    @Test(arguments: ["/healthz", "/other"])
-    func `bytes without end after a request for an upgrade end its connection, too`(
-        path: String
-    ) async throws {
-        let rig = try await Self.rig()
-        let client = try RawClient(port: try #require(rig.gateway.adminPort))
-        client.send("GET \(path) HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n")
-        #expect(try await client.flood("x", bytes: 64 << 20) < 32 << 20)
-        #expect(try await rig.admin("/healthz").status == 200)
         await rig.end()
     }
 }

@@ -103,40 +103,32 @@ import Testing
         await rig.end()
     }
 
-    @Test func `a request that was not understood is recorded without its body`() async throws {
-        let rig = try await Self.rig(", audit: audit.log")
-        let answer = try await AdminTests.ask(
-            rig, "POST", "/forget",
-            [
-                "host: localhost", "content-type: application/json",
-                "authorization: Bearer \(AdminTests.token)",
-            ], body: #"{"usr":"person-11"}"#)
-        #expect(answer.status == 400)
-        let text = try String(
-            contentsOf: rig.folder.appending(path: "audit.log"), encoding: .utf8)
-        #expect(text.contains(#""action":"POST /forget","caller":"admin""#))
-        #expect(text.contains(#""detail":null"#) && !text.contains("person-11"))
-        await rig.end()
-    }
-
-    @Test func `a push that is sent at once is recorded without its token and its text`()
-        async throws
-    {
-        let rig = try await Self.rig(", audit: audit.log")
-        let body = #"""
-            {"via":"apns","token":"token-of-a-phone","notification":{"title":"Your PIN is 4711"}}
-            """#
-        let answer = try await AdminTests.ask(
-            rig, "POST", "/send",
-            [
-                "host: localhost", "content-type: application/json",
-                "authorization: Bearer \(AdminTests.token)",
-            ], body: body)
-        #expect(answer.status == 200, "\(answer.head)")
+    @Test func `the lines hold no token, no text and no name of whom is forgotten`() async throws {
+        let rig = try await Self.rig(", audit: audit.log, log: { users: plain }")
+        let push =
+            #"{"via":"apns","token":"token-of-a-phone","notification":{"title":"Your PIN is 4711"}}"#
+        for (path, body, status) in [
+            ("/send", push, 200), ("/waiting/cancel", #"{"user":"person-11"}"#, 200),
+            ("/forget", #"{"user":"person-12"}"#, 200), ("/forget", #"{"usr":"person-13"}"#, 400),
+        ] {
+            let answer = try await AdminTests.ask(
+                rig, "POST", path,
+                [
+                    "host: localhost", "content-type: application/json",
+                    "authorization: Bearer \(AdminTests.token)",
+                ], body: body)
+            #expect(answer.status == status, "\(answer.head)")
+        }
         let text = try String(
             contentsOf: rig.folder.appending(path: "audit.log"), encoding: .utf8)
         #expect(text.contains(#""detail":{"via":"apns"}"#), "\(text)")
         #expect(!text.contains("token-of-a-phone") && !text.contains("4711"))
+        // Else names are as the log has them.
+        #expect(text.contains("person-11") && !text.contains("person-12"))
+        #expect(text.contains(#""action":"POST /forget","caller":"admin""#))
+        #expect(text.contains(#""user":""#))
+        // What was not understood is recorded without its body.
+        #expect(text.contains(#""detail":null"#) && !text.contains("person-13"))
         await rig.end()
     }
 
@@ -177,27 +169,6 @@ import Testing
         let change = lines.first { $0["message"]?.string == "log level changed" }
         #expect(change?["level"]?.string == "notice")
         #expect(change?["before"]?.string == "warning" && change?["after"]?.string == "error")
-    }
-
-    @Test func `the line of a user who is forgotten has no plain name`() async throws {
-        let rig = try await Self.rig(", audit: audit.log, log: { users: plain }")
-        for (path, body) in [
-            ("/waiting/cancel", #"{"user":"person-11"}"#), ("/forget", #"{"user":"person-12"}"#),
-        ] {
-            let answer = try await AdminTests.ask(
-                rig, "POST", path,
-                [
-                    "host: localhost", "content-type: application/json",
-                    "authorization: Bearer \(AdminTests.token)",
-                ], body: body)
-            #expect(answer.status == 200)
-        }
-        let text = try String(
-            contentsOf: rig.folder.appending(path: "audit.log"), encoding: .utf8)
-        // Else names are as the log has them.
-        #expect(text.contains("person-11") && !text.contains("person-12"))
-        #expect(text.contains(#""action":"POST /forget""#) && text.contains(#""user":""#))
-        await rig.end()
     }
 
     @Test func `without a file changes are in the log, and a file that fails is told of`()

@@ -211,7 +211,8 @@ import Testing
         #expect(try await place.warnings() == [])
     }
 
-    @Test func `a start logs the same, and nothing is asked of a machine that is another`()
+    @Test
+    func `a start and a reload log the same, and nothing is asked of a machine that is another`()
         async throws
     {
         let place = try Place()
@@ -219,9 +220,12 @@ import Testing
         var options = try place.options()
         let log = LineStore()
         options.logger = Logger(label: "test") { _ in StoreHandler(store: log) }
-        await (try Gateway.start(options)).stop()
+        let gateway = try await Gateway.start(options)
         let lines = log.all.filter { $0.contains("file-unsafe") }
         #expect(lines.count == 1 && lines.first?.contains("configuration warning") == true)
+        try await gateway.reload()
+        #expect(log.all.count { $0.contains("file-unsafe") } == 2)
+        await gateway.stop()
         options.hasSecrets = false
         let report = await Gateway.examine(options)
         #expect(report.warnings.map(\.code) == ["unreported"])

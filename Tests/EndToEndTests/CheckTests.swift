@@ -59,10 +59,6 @@ import Testing
         #expect(!words.contains("hunter2"))
     }
 
-    @Test func `there is a file for each of many faults`() {
-        #expect(Self.names.count >= 75)
-    }
-
     @Test func `every code is explained`() throws {
         let text = try String(
             contentsOf: PluginRig.root.appending(path: "docs/errors.md"), encoding: .utf8)
@@ -134,25 +130,5 @@ import Testing
         #expect(both.count == 2)
         #expect(both.first?.contains("route \"chat\" pushes message.sent, and so") == true)
         #expect(both.last?.contains("route \"desk\" pushes desk.message.sent, and so") == true)
-    }
-
-    @Test func `the shipped configuration has no fault`() async throws {
-        var options = GatewayOptions(
-            configPath: PluginRig.root.appending(path: "gateway.yaml").path)
-        options.searchPath.folders = [try GatewayRig.pluginFolder()]
-        let files = try Workshop.folder()
-        let (apns, fcm) = (files.appending(path: "a.p8"), files.appending(path: "f.json"))
-        try Data(Self.key.get()).write(to: apns)
-        let rsa = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
-        let account: [String: String] = [
-            "project_id": "p", "client_email": "c", "token_uri": "https://x", "private_key": rsa,
-        ]
-        try JSONSerialization.data(withJSONObject: account).write(to: fcm)
-        options.overlay(
-            variables: [
-                "ZENDESK_PATH_SECRET": "s", "ZENDESK_API_TOKEN": "t", "APNS_TEAM_ID": "ABCDE12345",
-                "APNS_KEY_ID": "FGHIJ67890",
-            ], files: ["secrets/apns.p8": apns.path, "secrets/fcm.json": fcm.path])
-        try await Gateway.check(options)
     }
 }

@@ -56,27 +56,6 @@ import Testing
         await api.shutdown()
     }
 
-    @Test func `startup and reload warn of messages that users get twice`() async throws {
-        let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 503) }
-        var variables = SeedDocumentTests.sendbird
-        variables["SENDBIRD_ENDPOINT"] = api.origin
-        let rig = try await ExampleRig(
-            "sendbird", variables: variables,
-            yaml: {
-                $0.replacing("\nroutes:", with: "  report: { \"*\": [sendbird] }\n\nroutes:")
-                    .replacing(
-                        "path: /in/sendbird\n", with: "path: /in/sendbird\n      register: {}\n")
-            })
-        func warnings() -> Int {
-            rig.log.all.count { $0.hasPrefix("warning") && $0.contains(": double-push: route") }
-        }
-        #expect(warnings() == 2)
-        try await rig.gateway.reload()
-        #expect(warnings() == 4)
-        await rig.end()
-        await api.shutdown()
-    }
-
     @Test func `a phone that changes hands is taken from the first user and given to the second`()
         async throws
     {

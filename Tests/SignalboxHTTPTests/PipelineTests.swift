@@ -57,6 +57,32 @@ import Testing
         await server.shutdown()
     }
 
+    /// A client that is closed before its connection is active tells nobody: the stop waited for it for ever.
+    @Test(.timeLimit(.minutes(2)))
+    func `half requests in all places keep neither newcomers out nor the server from stopping`()
+        async throws
+    {
+        var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+        options.connectionsMax = 16
+        options.requestSeconds = 1
+        let server = try await HTTPServer.start(
+            options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            handler: Counter())
+        var clients: [RawClient] = []
+        for _ in 0..<40 {
+            let client = try RawClient(port: server.port)
+            client.send("POST /answered HTTP/1.1\r\nhost: a\r\ncontent-length: 500\r\n\r\n{")
+            clients.append(client)
+        }
+        for number in 0..<20 {
+            let client = try RawClient(port: server.port)
+            client.send("GET /refused HTTP/1.1\r\nhost: a\r\n\r\n")
+            #expect(await client.read { $0.contains("404") }.contains("404"), "newcomer \(number)")
+            clients.append(client)
+        }
+        await server.shutdown()
+    }
+
     @Test func `unfinished bodies have a bound over all connections`() async throws {
         var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
         options.bodiesBytesMax = 1_000
