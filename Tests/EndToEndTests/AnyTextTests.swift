@@ -11,7 +11,7 @@ import Testing
 /// From each source it becomes a push that the simulators accept, with its ids intact.
 @Suite(.timeLimit(.minutes(10))) struct AnyTextTests {
     /// A source: its format of a message, and the id that must arrive intact.
-    struct Source: Sendable, CustomTestStringConvertible {
+    private struct Source: Sendable, CustomStringConvertible {
         var name: String
         var path: String
         var headers: @Sendable (String) -> [(String, String)] = { _ in [] }
@@ -19,7 +19,7 @@ import Testing
         var bodies: @Sendable (_ id: String, [String]) -> [String]
         /// The id's text in the payload for Apple, and in FCM's data.
         var id: @Sendable (JSONValue) -> String?
-        var testDescription: String { name }
+        var description: String { name }
     }
 
     /// A text as JSON.
@@ -232,8 +232,7 @@ import Testing
                 """
     }
 
-    @Test(arguments: sources)
-    func `any text of any script arrives, with the ids whole`(source: Source) async throws {
+    @Test func `any text of any script arrives, with the ids whole`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = AnyText(seed: seed)
         let api = try await VendorAPI.start { _ in
@@ -251,9 +250,11 @@ import Testing
                 ])
             #expect(try await rig.client.patient(call).status == 200)
         }
-        let texts = (0..<8).map { _ in (0..<4).map { _ in random.text(most: 100_000) } }
-        for (index, texts) in texts.enumerated() {
-            let lengths = texts.map(\.utf8.count)
+        let all = Self.sources.flatMap { source in
+            (0..<8).map { _ in (source, (0..<4).map { _ in random.text(most: 100_000) }) }
+        }
+        for (index, (source, texts)) in all.enumerated() {
+            let lengths = "\(source) \(texts.map(\.utf8.count))"
             let id = String(9_007_199_254_740_993 + index)
             for body in source.bodies(id, texts) {
                 let answer = try await rig.client.patient(
@@ -272,14 +273,14 @@ import Testing
                 #expect(!push.body.text.contains("\u{FFFD}"), "seed \(seed), bytes \(lengths)")
             }
         }
-        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        let metrics = rig.metrics
         for sender in ["apns", "fcm"] {
             // Each series is there from the start, with 0.
             let isCounted = metrics.split(separator: "\n").contains {
                 $0.hasPrefix("signalbox_shortened_total{sender=\"\(sender)\"")
                     && !$0.hasSuffix(" 0")
             }
-            let isLong = texts.contains { min($0[0].utf8.count, $0[1].utf8.count) > 9_000 }
+            let isLong = all.contains { min($0.1[0].utf8.count, $0.1[1].utf8.count) > 9_000 }
             #expect(isCounted || !isLong, "seed \(seed)")
         }
         await rig.end()

@@ -55,69 +55,6 @@ import Testing
             let refused = try await flow.call("PUT", "/v1/devices/badge", body)
             #expect(refused.status == 400, "\(body)")
         }
-        let reader = try await DeviceTests.rig()
-        let refused = try await DeviceTests.call(
-            reader, "PUT", "/v1/devices/badge", #"{"user":"u","badge":1}"#,
-            token: "token-of-reader-22")
-        #expect(refused.status == 403)
-        await reader.end()
         await flow.rig.end()
-    }
-
-    @Test func `a duplicate does not count, and a source's number takes the counter's place`()
-        async throws
-    {
-        let flow = try await RegistryRig(set: Self.count)
-        try await flow.register("u", "aa")
-        #expect(try await flow.notify(["u"], dedupe: "k").first?.isDuplicate == false)
-        #expect(try await flow.notify(["u"], dedupe: "k").first?.isDuplicate == true)
-        try await flow.notify(["u"])
-        try await flow.notify(["u"], attributes: [Attribute("badge", "7")])
-        try await flow.notify(["u"])
-        #expect(await Self.badges(flow, 4) == ["aa": [1, 2, 7, 8]])
-        await flow.rig.end()
-    }
-
-    @Test func `several events at once and several requests at once each count one`() async throws {
-        let flow = try await RegistryRig(set: Self.count)
-        try await flow.register("u", "aa")
-        let event = Event(
-            type: "hello", data: #"{"title":"Hello"}"#,
-            recipients: [Recipient(device: Device(app: RegistryRig.app, user: "u"))])
-        try await withThrowingTaskGroup { group in
-            for _ in 0..<10 {
-                group.addTask {
-                    let both = [event, event]
-                    _ = try await flow.rig.gateway.submit(both, from: "program")
-                }
-            }
-            try await group.waitForAll()
-        }
-        #expect(await Self.badges(flow, 20) == ["aa": Array(1...20)])
-        await flow.rig.end()
-    }
-
-    @Test func `a token without a user has no counter`() async throws {
-        let flow = try await RegistryRig(set: Self.count)
-        let device = Device(app: RegistryRig.app, platform: "ios", token: "aa")
-        for data in [#"{"title":"Hello"}"#, #"{"title":"Hello","badge":3}"#] {
-            let event = Event(type: "hello", data: data, recipients: [Recipient(device: device)])
-            _ = try await flow.rig.gateway.submit([event], from: "program")
-        }
-        #expect(await Self.badges(flow, 2) == ["aa": [-1, 3]])
-        await flow.rig.end()
-    }
-
-    @Test func `a stopped gateway goes on counting where it was`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        for number in Int64(1)...2 {
-            let flow = try await RegistryRig(
-                set: Self.count, change: { $0.dataFolder = folder.path })
-            if number == 1 { try await flow.register("u", "aa") }
-            try await flow.notify(["u"])
-            #expect(await Self.badges(flow, 1) == ["aa": [number]])
-            await flow.rig.end()
-        }
     }
 }

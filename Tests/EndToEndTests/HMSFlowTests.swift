@@ -79,50 +79,20 @@ import Testing
         await api.shutdown()
     }
 
-    static let login = "subdomain: d3v, email: a@example.org, api_token: zt"
-
-    static let client = "client_id: \"100000001\", client_secret: sim-hms-secret"
-
-    static func hms(_ simulators: Simulators, _ login: String = client) -> String {
-        """
-          hms:
-            library: HMS
-            config:
-              { \(login), endpoint: "\(simulators.hms.origin)",
-                token_url: "\(simulators.hms.origin)/oauth2/v3/token", ca: "\(simulators.files.ca)" }
-        """
-    }
-
-    @Test func `a dead token is reported to the system that supplied it`() async throws {
-        let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 200) }
-        let origin = api.origin
-        let rig = try await GatewayRig(config: { simulators in
-            GatewayRig.plugins(simulators).replacing(
-                "{ path: /in/z }",
-                with: "{ path: /in/z, api: { \(Self.login), endpoint: \"\(origin)\" } }"
-            ) + "\n" + Self.hms(simulators) + "\n"
-                + GatewayRig.routes.replacing("android: fcm", with: "android: hms")
-        })
-        let hms = rig.simulators.hms
-        try await rig.post(GatewayRig.webhook([("android", "hw-1")]))
-        #expect(await rig.delivered(hms, 1) == ["hw-1"])
-        try await hms.take(.fail(tokens: ["hw-2"], status: 200, reason: "80300007", times: nil))
-        try await rig.post(GatewayRig.webhook([("android", "hw-2")], ticket: "6"))
-        let report = try #require(await api.first { _ in true })
-        #expect(report.path == "/api/v2/push_notification_devices/destroy_many")
-        #expect(
-            String(decoding: report.body, as: UTF8.self)
-                == #"{"push_notification_devices":["hw-2"]}"#)
-        await rig.end()
-        await api.shutdown()
-    }
-
     @Test func `with a service account pushes go by v3, and an expired token is replaced`()
         async throws
     {
         let rig = try await GatewayRig(config: { simulators in
-            let account = "service_account: \"${file:\(simulators.files.hmsAccount)}\""
-            return GatewayRig.plugins(simulators) + "\n" + Self.hms(simulators, account) + "\n"
+            GatewayRig.plugins(simulators) + """
+
+                  hms:
+                    library: HMS
+                    config:
+                      { service_account: "${file:\(simulators.files.hmsAccount)}",
+                        endpoint: "\(simulators.hms.origin)", ca: "\(simulators.files.ca)",
+                        token_url: "\(simulators.hms.origin)/oauth2/v3/token" }
+
+                """
                 + GatewayRig.routes.replacing("android: fcm", with: "android: hms")
         })
         let hms = rig.simulators.hms
@@ -141,23 +111,5 @@ import Testing
         }
         #expect(isThere && hms.received.contains { $0.reason == "80200005" })
         await rig.end()
-    }
-
-    @Test func `an access token that Huawei calls expired is replaced, and the push arrives`()
-        async throws
-    {
-        let api = try await VendorAPI.start { _ in .json(.object([])) }
-        let rig = try await Self.rig(api)
-        let hms = rig.simulators.hms
-        try await rig.register("bob", "hw-1", "huawei")
-        try await Self.send(rig, message: 1)
-        _ = try await rig.push(hms, to: "hw-1") { $0.status == 200 && $0.reason.isEmpty }
-        try await hms.take(.expireCredentials)
-        hms.forget()
-        try await Self.send(rig, message: 2)
-        _ = try await rig.push(hms, to: "hw-1") { $0.status == 200 && $0.reason.isEmpty }
-        #expect(hms.received.contains { $0.reason == "80200003" })
-        await rig.end()
-        await api.shutdown()
     }
 }

@@ -57,32 +57,4 @@ import Testing
         #expect(rig.simulators.fcm.received.count == 1)
         await rig.end()
     }
-
-    @Test func `a token that Apple calls dead is named in the answer to the next request`()
-        async throws
-    {
-        let rig = try await ExampleRig("matrix")
-        try await rig.simulators.apns.take(
-            .fail(tokens: ["0a1b2c"], status: 410, reason: "Unregistered", times: nil))
-        let body = try Self.fixture("event-id-only")
-        func event(_ number: Int) -> String {
-            body.replacing("$3957tyerfgewrf384", with: "$\(number)")
-        }
-        let (status, first) = try await Self.notify(rig, event(1))
-        #expect(status == 200 && first.text == #"{"rejected":[]}"#)
-        _ = try await rig.push(rig.simulators.apns, to: "0a1b2c")
-        // The report is on its way from one plugin to the other.
-        var rejected = ""
-        for number in 2..<6_000 where rejected != #"{"rejected":["Chss"]}"# {
-            rejected = try await Self.notify(rig, event(number)).json.text
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(rejected == #"{"rejected":["Chss"]}"#)
-        let (refused, problem) = try await Self.notify(rig, "{}")
-        #expect(refused == 400 && problem["errcode"]?.string == "M_MISSING_PARAM")
-        let (health, _, _) = try await rig.call("GET", "/health")
-        #expect(health == 200)
-        #expect(!rig.log.all.contains { $0.contains("Chss") || $0.contains("0a1b2c") })
-        await rig.end()
-    }
 }

@@ -36,13 +36,7 @@ import Testing
         try await flow.notify(["u"])
         let titles = await flow.taken(2).map { $0.aps["alert"]?["title"]?.string }
         #expect(titles == ["true true", "false false"])
-        await flow.rig.end()
-    }
-
-    @Test func `an app says for how long it is online, from ten seconds to a day`() async throws {
-        let clock = StillClock()
-        let flow = try await RegistryRig(clock: { clock.now })
-        try await flow.register("u", "aa")
+        // An app says for how long it is online, from ten seconds to a day.
         try await Self.say(flow, #""online":true,"ttl":86400"#)
         clock.advance(ms: 86_000_000)
         #expect(try await Self.isOnline(flow) == true)

@@ -13,38 +13,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SeedDocumentTests {
     // MARK: Zendesk
 
-    @Test func `Zendesk: the sample webhook becomes the documented payloads, dead tokens go back`()
-        async throws
-    {
-        let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 200) }
-        let rig = try await ExampleRig(
-            "zendesk",
-            variables: [
-                "ZENDESK_PATH_SECRET": "s", "ZENDESK_API_TOKEN": "zt",
-                "ZENDESK_ENDPOINT": api.origin,
-            ])
-        try await rig.simulators.apns.take(
-            .fail(tokens: ["iuytfrdcvbnmkl-dead"], status: 410, reason: "Unregistered", times: nil))
-        let body = try PluginRig.fixture("Zendesk/reply.json").replacing(
-            #""devices": ["#,
-            with: #""devices": [{"identifier":"iuytfrdcvbnmkl-dead","type":"ios"},"#)
-        let (status, _, _) = try await rig.call("POST", "/in/zendesk/s", body)
-        #expect(status == 200)
-        let apple = try await rig.push(rig.simulators.apns, to: "oiuytrdsdfghjk")
-        #expect(apple.body["zendesk_sdk_request_id"]?.string == "5")
-        #expect(apple.body["tid"]?.string == "5")
-        #expect(apple.body["aps"]?["alert"]?["title"]?.string == "Agent replied")
-        let google = try await rig.push(rig.simulators.fcm, to: "iuytfrdcvbnmkl")
-        #expect(google.body["message"]?["data"]?["zendesk_sdk_request_id"]?.string == "5")
-        let report = try #require(await api.first { _ in true })
-        #expect(report.path == "/api/v2/push_notification_devices/destroy_many")
-        #expect(
-            String(decoding: report.body, as: UTF8.self)
-                == #"{"push_notification_devices":["iuytfrdcvbnmkl-dead"]}"#)
-        await rig.end()
-        await api.shutdown()
-    }
-
     // MARK: Sendbird
 
     static let sendbird = [
@@ -179,58 +147,6 @@ import Testing
         #expect(removal.path == "/v3/users/bob/push/apns/0a1b")
         #expect(rig.simulators.fcm.received.isEmpty)
         #expect(!rig.simulators.apns.received.contains { $0.body["aps"]?["alert"] != nil })
-        await rig.end()
-        await api.shutdown()
-    }
-
-    @Test func `Sendbird Desk: a request for closing is pushed, an agents' message never`()
-        async throws
-    {
-        let api = try await VendorAPI.start { _ in .json(.object([.init("token", .string("x"))])) }
-        var variables = Self.sendbird
-        variables["SENDBIRD_ENDPOINT"] = api.origin
-        let rig = try await ExampleRig("sendbird", variables: variables)
-        try await rig.register("customer", "0a1b", "ios")
-        func message(_ id: Int, _ type: String, _ custom: String, _ data: String) -> String {
-            """
-            {"category":"group_channel:message_send","app_id":"APP-1","type":"\(type)",
-            "sender":{"user_id":"sendbird_desk_agent_id_1","nickname":"Cindy"},
-            "members":[{"user_id":"sendbird_desk_agent_id_1"},{"user_id":"customer"}],
-            "payload":{"message_id":\(id),"custom_type":"\(custom)","message":"text \(id)","data":\(data)},
-            "channel":{"channel_url":"desk_1","name":"T","custom_type":"SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE"}}
-            """
-        }
-        let system =
-            #"{\"type\":\"SYSTEM_MESSAGE_TICKET_ASSIGNED_BY_SYSTEM\",\"ticket\":{\"id\":7}}"#
-        let encoded = Base64.encode(Array(#"{"type":"SYSTEM_MESSAGE_X"}"#.utf8))
-        let closing =
-            #"{\"type\":\"SENDBIRD_DESK_INQUIRE_TICKET_CLOSURE\",\"body\":{\"state\":\"WAITING\"},\"ticket\":{\"id\":7,\"channelName\":\"Lamp\"}}"#
-        for body in [
-            message(1, "ADMM", "SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE", "\"\(system)\""),
-            message(2, "ADMM", "", "\"\(encoded)\""), message(3, "ADMM", "", "\"%%\""),
-            message(4, "MESG", "SENDBIRD_DESK_RICH_MESSAGE", "\"\(closing)\""),
-        ] {
-            let (status, _, _) = try await rig.call(
-                "POST", "/in/sendbird", body, headers: Self.signed(body))
-            #expect(status == 200)
-        }
-        let push = try await rig.push(rig.simulators.apns, to: "0a1b")
-        #expect(push.body["aps"]?["alert"]?["body"]?.string == "text 4")
-        #expect(push.body["aps"]?["alert"]?["title"]?.string == "T")
-        #expect(push.body["sendbird"]?["push_alert"]?.string == "text 4")
-        #expect(push.body["desk"]?["kind"]?.string == "close_request")
-        #expect(push.body["desk"]?["ticket"]?["title"]?.string == "Lamp")
-        #expect(rig.simulators.apns.received.count == 1)
-
-        // Desk's own webhook has another signature and another key.
-        let own = #"{"type":"TICKET","ticket":{"id":7}}"#
-        let value = SendbirdSignature.desk(own, "desk-api-token")
-        let (taken, _, _) = try await rig.call(
-            "POST", "/in/desk", own, headers: [("x-hub-signature", "sha1=\(value)")])
-        #expect(taken == 200)
-        let (forged, _, _) = try await rig.call(
-            "POST", "/in/desk", own, headers: [("x-hub-signature", "sha1=00")])
-        #expect(forged == 401)
         await rig.end()
         await api.shutdown()
     }
@@ -456,9 +372,5 @@ import Testing
 enum SendbirdSignature {
     static func chat(_ body: String, _ token: String) -> String {
         Hex.encode(HMACDigest.sha256(key: Array(token.utf8), data: Array(body.utf8)))
-    }
-
-    static func desk(_ body: String, _ token: String) -> String {
-        Hex.encode(HMACDigest.sha1(key: Array(token.utf8), data: Array(body.utf8)))
     }
 }

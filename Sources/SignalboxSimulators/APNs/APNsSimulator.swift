@@ -16,8 +16,6 @@ public struct APNsSimulatorOptions: Sendable {
     public var takesAnyToken = true
     /// How often one connection may change its provider token, in milliseconds.
     public var tokenUpdateMs: UInt64 = 20 * 60_000
-    /// For a 410: how long ago the token became invalid, in milliseconds.
-    public var goneAgoMs: UInt64 = 0
     /// The stream limit of a connection after its first success.
     public var streams: UInt32 = 1000
 
@@ -137,7 +135,7 @@ final class APNsHandler: HTTP2ServerHandler {
         }
         var members = [JSONValue.Member("reason", .string(reason))]
         if status == 410 {
-            members.append(.init("timestamp", .integer(Int64(clock() - options.goneAgoMs))))
+            members.append(.init("timestamp", .integer(Int64(clock()))))
         }
         return ProviderAnswer(
             status: status, reason: reason, headers: [Attribute("apns-id", id)],
