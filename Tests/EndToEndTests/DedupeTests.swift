@@ -3,53 +3,32 @@ import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxSimulators
-import Synchronization
 import Testing
 
 /// How long an event counts as a duplicate: instance, plugin and gateway decide, in this order.
 @Suite struct DedupeTests {
-    /// A clock that only moves on request.
-    private final class StillClock: Sendable {
-        private let time = Mutex(UInt64(Date().timeIntervalSince1970 * 1000))
-        var now: UInt64 { time.withLock { $0 } }
-        func advance(ms: UInt64) { time.withLock { $0 += ms } }
-    }
-
-    /// The settings in gateway.yaml, the delay of the second event, and the window that drops it.
-    ///
-    /// Without a window it is sent.
-    struct Case: Sendable, CustomTestStringConvertible {
-        var instance = ""
-        var gateway = ""
-        var afterMs: UInt64
-        var window: String?
-        var testDescription: String { "\(instance) \(gateway) \(afterMs) ms" }
-
-        static let all = [
-            Case(afterMs: 4_999, window: "5s"), Case(afterMs: 5_000),
-            Case(gateway: "dedupe: 1h", afterMs: 4_999, window: "5s"),
-            Case(gateway: "dedupe: 1h", afterMs: 5_000),
-            Case(instance: "dedupe: 90s,", afterMs: 89_999, window: "90s"),
-            Case(instance: "dedupe: 90s,", afterMs: 90_000),
-            Case(instance: "dedupe: 0s,", gateway: "dedupe: 1h", afterMs: 0),
-        ]
-    }
-
-    @Test(arguments: Case.all)
-    func `an equal reply is another one after its window`(given: Case) async throws {
+    /// The settings in gateway.yaml, the delay of the second event, and the window that drops it; without one it is sent.
+    @Test(
+        arguments: [
+            ("", "dedupe: 1h", 4_999, "5s"), ("", "dedupe: 1h", 5_000, nil),
+            ("dedupe: 90s,", "dedupe: 1h", 89_999, "90s"),
+        ] as [(String, String, UInt64, String?)])
+    func `an equal reply is another one after its window`(
+        instance: String, gateway: String, afterMs: UInt64, window: String?
+    ) async throws {
         let clock = StillClock()
         let rig = try await GatewayRig(
             clock: { clock.now },
             config: {
-                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes)
-                    .replacing("z: { library", with: "z: { \(given.instance) library")
-                    .replacing("drain: 5s", with: "drain: 5s, \(given.gateway)")
+                GatewayRig.yaml($0)
+                    .replacing("z: { library", with: "z: { \(instance) library")
+                    .replacing("drain: 5s", with: "drain: 5s, \(gateway)")
             })
         let body = GatewayRig.webhook([("ios", "a")])
         #expect(try await rig.post(body).status == 200)
-        clock.advance(ms: given.afterMs)
+        clock.advance(ms: afterMs)
         #expect(try await rig.post(body).status == 200)
-        let count = given.window == nil ? 2 : 1
+        let count = window == nil ? 2 : 1
         #expect(await rig.delivered(rig.simulators.apns, count).count == count)
         await rig.gateway.stop()
         #expect(rig.simulators.apns.received.count == count)
@@ -59,7 +38,7 @@ import Testing
                 !$0.hasPrefix("event.id=") && !$0.hasPrefix("event.source_id=")
             }.joined(separator: " ")
         }
-        let expected = given.window.map {
+        let expected = window.map {
             "info event is a duplicate within \($0), left out event.subject=ticket/5 "
                 + "event.type=ticket.replied plugin.instance=z"
         }

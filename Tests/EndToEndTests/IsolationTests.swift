@@ -57,7 +57,6 @@ import Testing
 
     @Test(arguments: [
         ("SEGV", "was ended by SIGSEGV (Segmentation fault)"),
-        ("ABRT", "was ended by SIGABRT (Aborted)"), ("EXIT", "ended itself (exit 0)"),
         ("LOOP", "was ended by the gateway: prepare took over 3000 ms"),
     ])
     func `a sender that ends in the middle of a batch loses nothing and holds nobody`(
@@ -90,7 +89,7 @@ import Testing
         let rig = try await GatewayRig(saboteur) {
             ($0.waitFirstMs, $0.waitMaxMs) = (600_000, 600_000)
         }
-        let before = try JSONValue.parse(try await rig.admin("/readyz").body)
+        let before = try await rig.json("/readyz")
         #expect(before["status"]?.string == "ready" && before["plugins"]?[0] == nil)
         try saboteur.arm("prepare", "EXIT")
         try await rig.post(GatewayRig.webhook([("ios", "i1")]))
@@ -98,7 +97,7 @@ import Testing
         // Before that, for a moment, it is being started.
         let start = "its process has ended, and another one is started in "
         while ready["plugins"]?[0]?["reason"]?.string?.hasPrefix(start) != true {
-            ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+            ready = try await rig.json("/readyz")
         }
         #expect(ready["status"]?.string == "degraded", "\(ready.text)")
         #expect(ready["plugins"]?[0]?["plugin"]?.string == "apns")
@@ -130,7 +129,7 @@ import Testing
         try await rig.post(GatewayRig.webhook([("ios", "i1")]))
         var reason = ""
         while !reason.hasPrefix("it cannot be started again (") {
-            let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+            let ready = try await rig.json("/readyz")
             reason = ready["plugins"]?[0]?["reason"]?.string ?? ""
         }
         #expect(reason.contains(library), "\(reason)")
@@ -150,27 +149,11 @@ import Testing
         #expect(ios.count == 19)
         var dead: [JSONValue] = []
         while dead.isEmpty {
-            let list = try JSONValue.parse(try await rig.admin("/dead").body)
+            let list = try await rig.json("/dead")
             if case .array(let letters) = list["dead"] { dead = letters }
         }
         #expect(dead.map { $0["reason"]?.string } == ["plugin_crashes"])
         await rig.end()
-    }
-
-    @Test func `an answer that nobody could read is not sent again`() async throws {
-        let saboteur = try Saboteur()
-        let rig = try await GatewayRig(saboteur)
-        try saboteur.arm("classify", "SEGV")
-        let devices = (0..<10).map { ("ios", "i\($0)") }
-        #expect(try await rig.post(GatewayRig.webhook(devices)).status == 200)
-        #expect(await rig.delivered(rig.simulators.apns, 10).count == 10)
-        #expect(await rig.gateway.stop() == 0)
-        // Each was sent once, although the process that was told of it is gone.
-        #expect(rig.simulators.apns.received.count == 10)
-        #expect(saboteur.hasStruck("classify"))
-        #expect(rig.log.all.count { $0.contains(" delivered ") } == 10)
-        rig.client.shutdown()
-        await rig.simulators.shutdown()
     }
 
     @Test(arguments: ["ingest", "build"])
@@ -275,13 +258,7 @@ import Testing
         let simulators = try await Simulators.start()
         let text = try await saboteur.plugins(simulators) + "\n" + GatewayRig.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
-        let (process, pipe) = try ProgramTests.start(["run", "--config", file])
-        var log = ""
-        while !log.contains("gateway is up") {
-            let text = try await Tool.next(pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        let (process, pipe, log) = try await ProgramTests.serve(file)
         let children = Self.children(of: process.processIdentifier)
         #expect(children.count == 3)
         if isHanging {
@@ -313,14 +290,8 @@ import Testing
         let simulators = try await Simulators.start()
         let text = try await Saboteur().plugins(simulators, []) + "\n" + GatewayRig.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
-        let (process, pipe) = try ProgramTests.start(
-            ["run", "--config", file], environment: ["MY_SECRET": "hunter2", "TZ": "Asia/Tokyo"])
-        var log = ""
-        while !log.contains("gateway is up") {
-            let text = try await Tool.next(pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        let (process, pipe, _) = try await ProgramTests.serve(
+            file, environment: ["MY_SECRET": "hunter2", "TZ": "Asia/Tokyo"])
         for child in Self.children(of: process.processIdentifier) {
             // It belongs to root; SandboxTests try from within what others cannot see.
             guard geteuid() == 0 else {

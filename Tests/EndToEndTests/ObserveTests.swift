@@ -37,10 +37,10 @@ import Testing
         return []
     }
 
-    @Test(arguments: ["", ", isolation: process"])
-    func `each outcome arrives in order, retries too, and nothing is lost while it fails`(
-        isolation: String
-    ) async throws {
+    @Test func `each outcome arrives in order, retries too, and nothing is lost while it fails`()
+        async throws
+    {
+        let isolation = ", isolation: process"
         let library = try await Self.library.value
         let file = try Workshop.folder().appending(path: "lines").path
         // A disk that is always full.
@@ -54,33 +54,31 @@ import Testing
         #expect(try await rig.post(GatewayRig.webhook([("ios", "two")], ticket: "2")).status == 200)
         var state = ""
         while state != "failing" {
-            let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+            let ready = try await rig.json("/readyz")
             guard case .array(let receivers) = ready["outcomes"] else { continue }
             state = receivers.first?["state"]?.string ?? ""
             try await Task.sleep(for: .milliseconds(10))
         }
-        try Self.yaml(rig.simulators, library, file: file, more: isolation).write(
-            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        try rig.write(Self.yaml(rig.simulators, library, file: file, more: isolation))
         _ = try await rig.gateway.reload()
         let outcomes = try await Self.lines(file, 3)
         #expect(outcomes.map { $0["result"]?.string } == ["retried", "delivered", "delivered"])
         #expect(outcomes.map { $0["subject"]?.string } == ["ticket/1", "ticket/1", "ticket/2"])
         let sequences = outcomes.compactMap { $0["sequence"]?.integer }
         #expect(sequences == sequences.sorted() && Set(sequences).count == 3)
-        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        let metrics = rig.metrics
         #expect(metrics.contains(#"signalbox_outcomes_sent_total{receiver="warehouse"} 3"#))
         await rig.end()
     }
 
-    @Test(arguments: ["none", "process"])
-    func `an outcome says which texts were shortened, for each delivery of the content`(
-        isolation: String
-    ) async throws {
+    @Test func `an outcome says which texts were shortened, for each delivery of the content`()
+        async throws
+    {
         let library = try await Self.library.value
         let file = try Workshop.folder().appending(path: "lines").path
         let rig = try await GatewayRig(config: {
             Self.yaml($0, library, file: file).replacing(
-                "    library: APNs\n", with: "    library: APNs\n    isolation: \(isolation)\n")
+                "    library: APNs\n", with: "    library: APNs\n    isolation: process\n")
         })
         let text = String(repeating: "long ", count: 2_000)
         let long = GatewayRig.webhook([("ios", "one"), ("ios", "two")], ticket: "1")

@@ -21,9 +21,7 @@ import Testing
     }
 
     static func readiness(_ rig: GatewayRig) async throws -> JSONValue {
-        let answer = try await rig.admin("/readyz")
-        #expect(answer.status == 200)
-        return try JSONValue.parse(answer.body)
+        try await rig.json("/readyz")
     }
 
     static func state(_ sender: String, _ rig: GatewayRig) async throws -> String? {
@@ -35,14 +33,10 @@ import Testing
         return all.filter { $0["sender"]?.string == sender }.compactMap { $0["state"]?.string }
     }
 
-    static func metrics(_ rig: GatewayRig) async throws -> String {
-        String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
-    }
-
     /// Waits for a line in the metrics: a counter may rise after the answer that a test has seen.
     static func expectMetric(_ line: String, _ rig: GatewayRig) async throws {
         for _ in 0..<6_000 {
-            if try await metrics(rig).contains(line) { return }
+            if rig.metrics.contains(line) { return }
             try await Task.sleep(for: .milliseconds(10))
         }
         Issue.record("no metric \(line)")
@@ -59,7 +53,7 @@ import Testing
     }
 
     static func dead(_ rig: GatewayRig) async throws -> Int64? {
-        try await DurabilityTests.adminJSON(rig, "GET", "/dead")["count"]?.integer
+        try await rig.json("/dead")["count"]?.integer
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -90,11 +84,12 @@ import Testing
         let row = rows.first { $0["state"]?.string == "failing" }
         #expect(row?["detail"]?.string?.contains("refused") == true, "\(readiness.text)")
         #expect(
-            try await Self.metrics(rig).contains(
-                "signalbox_sender_held{sender=\"apns\",app=\"\"} 1"))
+            rig.metrics.contains("signalbox_sender_held{sender=\"apns\",app=\"\"} 1"))
         try await rig.simulators.apns.take(.openListener)
         #expect(Set(await rig.delivered(rig.simulators.apns, 3)) == ["a", "b", "c"])
         _ = try await Self.line(rig, "provider is back")
+        _ = try await Self.line(rig, "connected to the provider again")
+        #expect(rig.log.all.count { $0.contains("cannot connect to the provider") } == 1)
         #expect(try await Self.dead(rig) == 0)
         await rig.end()
     }
@@ -109,62 +104,11 @@ import Testing
         try await rig.post(Self.webhook("android", ["a"]))
         let line = try await Self.line(rig, "refuses this sender's credentials")
         #expect(line.contains("plugin.instance=fcm") && line.contains("was refused"))
+        #expect(line.contains("reason=credential_refused"))
+        #expect(try await Self.state("fcm", rig) == "misconfigured")
+        #expect(try await Self.dead(rig) == 0)
         try await rig.gateway.reload()
         #expect(await rig.delivered(rig.simulators.fcm, 1) == ["a"])
-        await rig.end()
-    }
-
-    @Test func `a short outage has a line at its beginning and one at its end, and none between`()
-        async throws
-    {
-        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await rig.simulators.apns.take(.closeListener(cut: true))
-        #expect(try await rig.post(Self.webhook("ios", ["a", "b"])).status == 200)
-        let began = try await Self.line(rig, "cannot connect to the provider")
-        #expect(began.contains("plugin.instance=apns") && began.contains("reason="))
-        for _ in 0..<6_000 {
-            let failures = try await Self.metrics(rig).split(separator: "\n").first {
-                $0.hasPrefix("signalbox_connection_events_total") && $0.contains("connect_failed")
-            }
-            if let count = failures?.split(separator: " ").last.flatMap({ Int($0) }), count >= 3 {
-                break
-            }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        try await rig.simulators.apns.take(.openListener)
-        #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["a", "b"])
-        let ended = try await Self.line(rig, "connected to the provider again")
-        #expect(ended.contains("held=2") && ended.contains("outage_ms="))
-        #expect(rig.log.all.count { $0.contains("cannot connect to the provider") } == 1)
-        await rig.end()
-    }
-
-    @Test func `5xx uses up no attempt, and one among good answers costs seconds`() async throws {
-        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await rig.simulators.apns.take(
-            .fail(tokens: ["b"], status: 503, reason: "ServiceUnavailable", times: 1))
-        try await rig.post(Self.webhook("ios", ["a", "b", "c"]))
-        let taken = await rig.delivered(rig.simulators.apns, 3)
-        #expect(Set(taken) == ["a", "b", "c"] && taken.last == "b")
-        #expect(!rig.log.all.contains { $0.contains("seems to be down") })
-        #expect(try await Self.dead(rig) == 0)
-        await rig.end()
-    }
-
-    @Test func `1,000 pushes of which 1 % are answered 503 cost no connection`() async throws {
-        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
-        let tokens = (0..<1_000).map { "t\($0)" }
-        let failing = tokens.indices.filter { $0.isMultiple(of: 100) }.map { tokens[$0] }
-        try await rig.simulators.apns.take(
-            .fail(tokens: failing, status: 503, reason: "ServiceUnavailable", times: 10))
-        for start in stride(from: 0, to: 1_000, by: 100) {
-            try await rig.post(
-                Self.webhook("ios", Array(tokens[start..<start + 100]), ticket: "\(start)"))
-        }
-        #expect(Set(await rig.delivered(rig.simulators.apns, 1_000)).count == 1_000)
-        // As many as a sender has at most.
-        #expect(rig.simulators.apns.acceptedCount <= 2)
-        #expect(try await Self.dead(rig) == 0)
         await rig.end()
     }
 
@@ -174,8 +118,8 @@ import Testing
         let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
         try await rig.simulators.apns.take(
             .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
-        for number in 0..<100 {
-            let tokens = (0..<3).map { "t\(number)-\($0)" }
+        for number in 0..<20 {
+            let tokens = (0..<15).map { "t\(number)-\($0)" }
             let answer = try await rig.post(
                 GatewayRig.webhook(
                     tokens.map { ("ios", $0) } + [("android", "f\(number)")],
@@ -185,7 +129,7 @@ import Testing
         let line = try await Self.line(rig, "refuses this sender's credentials")
         #expect(line.contains("reason=InvalidProviderToken"))
         // Its neighbour continues.
-        #expect(await rig.delivered(rig.simulators.fcm, 100).count == 100)
+        #expect(await rig.delivered(rig.simulators.fcm, 20).count == 20)
         #expect(rig.simulators.apns.received.count <= LaneHealth.inFlightFirst)
         #expect(try await Self.state("apns", rig) == "misconfigured")
         let senders = try await Self.readiness(rig)["senders"]?.text ?? ""
@@ -202,36 +146,6 @@ import Testing
         try await rig.gateway.reload()
         #expect(Set(await rig.delivered(rig.simulators.apns, 300)).count == 300)
         #expect(try await Self.dead(rig) == 0)
-        await rig.end()
-    }
-
-    @Test func `an account that may not have a token any more holds its sender`() async throws {
-        let rig = try await GatewayRig(
-            config: { simulators in
-                let account = simulators.files.serviceAccount
-                return Self.yaml(simulators, timeoutMs: 20_000).replacingOccurrences(
-                    of: "${file:\(account)}", with: "${file:account.json}")
-            },
-            prepare: { simulators, folder in
-                let text = try String(
-                    contentsOfFile: simulators.files.serviceAccount, encoding: .utf8)
-                try text.replacingOccurrences(
-                    of: "\"client_email\":\"", with: "\"client_email\":\"no-"
-                )
-                .write(
-                    to: folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
-            })
-        try await rig.post(Self.webhook("android", ["a", "b", "c"]))
-        let line = try await Self.line(rig, "refuses this sender's credentials")
-        #expect(line.contains("reason=credential_refused"))
-        #expect(try await Self.state("fcm", rig) == "misconfigured")
-        #expect(try await Self.dead(rig) == 0)
-        let text = try String(
-            contentsOfFile: rig.simulators.files.serviceAccount, encoding: .utf8)
-        try text.write(
-            to: rig.folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
-        try await rig.gateway.reload()
-        #expect(Set(await rig.delivered(rig.simulators.fcm, 3)) == ["a", "b", "c"])
         await rig.end()
     }
 
@@ -257,64 +171,15 @@ import Testing
         await rig.end()
     }
 
-    @Test func `a sender for which nothing waits any more is not held`() async throws {
-        let clock = SharedClock()
-        let rig = try await GatewayRig(
-            clock: { clock.now }, config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await rig.simulators.apns.take(
-            .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
-        try await rig.post(Self.webhook("ios", ["a", "b"]))
-        _ = try await Self.line(rig, "refuses this sender's credentials")
-        // They expire after an hour; the next probe notices.
-        clock.advance(ms: 2 * 3_600_000)
-        try await rig.gateway.reload()
-        _ = try await Self.line(rig, "nothing waits for it")
-        #expect(try await Self.readiness(rig)["status"]?.string == "ready")
-        #expect(try await Self.dead(rig) == 2)
-        await rig.end()
-    }
-
     @Test func `a used-up quota slows the sender down to a handful`() async throws {
-        let clock = SharedClock()
-        let rig = try await GatewayRig(
-            clock: { clock.now }, config: { Self.yaml($0, timeoutMs: 20_000) })
+        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
         try await rig.simulators.fcm.take(
             .fail(tokens: [], status: 429, reason: "QUOTA_EXCEEDED", times: nil))
-        for number in 0..<50 {
-            let tokens = (0..<10).map { "t\(number)-\($0)" }
-            try await rig.post(Self.webhook("android", tokens, ticket: "\(number)"))
-        }
+        try await rig.post(Self.webhook("android", (0..<100).map { "t\($0)" }))
         _ = try await Self.line(rig, "asks to slow down")
         #expect(try await Self.state("fcm", rig) == "throttled")
-        try await rig.simulators.fcm.take(.clear)
         #expect(rig.simulators.fcm.received.count <= LaneHealth.inFlightFirst)
-        // The minute that FCM gets has passed.
-        clock.advance(ms: 90_000)
-        try await rig.post(Self.webhook("android", ["last"], ticket: "last"))
-        #expect(Set(await rig.delivered(rig.simulators.fcm, 501)).count == 501)
         #expect(try await Self.dead(rig) == 0)
-        await rig.end()
-    }
-
-    @Test func `a push that is reset again and again dies alone, with its reason`() async throws {
-        let rig = try await GatewayRig(config: {
-            DurabilityTests.yaml($0, retries: 3, timeoutMs: 20_000)
-        })
-        let poison = (0..<25).map { "poison\($0)" }
-        try await rig.simulators.apns.take(.reset(tokens: poison, count: 1_000))
-        for (number, token) in poison.enumerated() {
-            try await rig.post(
-                Self.webhook("ios", [token, "good\(number)"], ticket: "\(number)"))
-        }
-        let good = await rig.delivered(rig.simulators.apns, 25)
-        #expect(Set(good) == Set((0..<25).map { "good\($0)" }))
-        let dead = try await DurabilityTests.dead(rig, 25)
-        guard case .array(let letters) = dead["dead"] else {
-            Issue.record("no dead letters")
-            return
-        }
-        #expect(letters.count == 25)
-        #expect(letters.allSatisfy { $0["reason"]?.string == "reset" })
         await rig.end()
     }
 
@@ -332,29 +197,6 @@ import Testing
         #expect(rig.log.all.filter { $0.contains("info delivered") }.count == 3)
         #expect(await rig.gateway.stop() == 0)
         #expect(rig.simulators.fcm.received.count == 3)
-        await rig.end()
-    }
-
-    @Test func `a collapse key with spaces at its ends does no harm`() async throws {
-        let rig = try await GatewayRig(config: { simulators in
-            GatewayRig.plugins(simulators) + """
-
-                routes:
-                  - name: replies
-                    from: z
-                    send: { ios: apns, android: fcm }
-                    deliver: { collapse: " {{ ticket_id }} " }
-                """
-        })
-        for ticket in ["x", " ", "  y  "] {
-            try await rig.post(
-                GatewayRig.webhook([("ios", "i"), ("android", "a")], ticket: ticket))
-        }
-        #expect(await rig.delivered(rig.simulators.apns, 3).count == 3)
-        #expect(await rig.delivered(rig.simulators.fcm, 3).count == 3)
-        let keys = rig.simulators.apns.received.compactMap { $0.header("apns-collapse-id") }
-        #expect(Set(keys).count == 3)
-        #expect(keys.allSatisfy { $0 == $0.trimmingCharacters(in: .whitespaces) && !$0.isEmpty })
         await rig.end()
     }
 
@@ -422,8 +264,7 @@ import Testing
         try queue.close()
         #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["first", "lost"])
         _ = try await Self.line(rig, "woke a lane that slept")
-        #expect(
-            try await Self.metrics(rig).contains("signalbox_stranded_total{sender=\"apns\"} 1"))
+        #expect(rig.metrics.contains("signalbox_stranded_total{sender=\"apns\"} 1"))
         await rig.end()
     }
 

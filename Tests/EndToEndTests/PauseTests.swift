@@ -10,18 +10,14 @@ import Testing
 /// Operators pause senders and routes, and resume them.
 @Suite struct PauseTests {
     static func order(
-        _ rig: GatewayRig, _ path: String, _ body: String
+        _ rig: GatewayRig, _ path: String, _ body: String, to gateway: Gateway? = nil
     ) async throws -> (status: UInt32, json: JSONValue) {
-        let port = try #require(rig.gateway.adminPort)
+        let port = try #require((gateway ?? rig.gateway).adminPort)
         var call = RESTCall(
             method: "POST", url: "http://127.0.0.1:\(port)\(path)", body: Array(body.utf8))
         call.headers = [Attribute("content-type", "application/json")]
         let answer = try await rig.client.patient(call)
         return (answer.status, try JSONValue.parse(answer.body))
-    }
-
-    private static func ready(_ rig: GatewayRig) async throws -> JSONValue {
-        try JSONValue.parse(try await rig.admin("/readyz").body)
     }
 
     /// Waits until so many deliveries are in the store.
@@ -41,7 +37,7 @@ import Testing
         #expect(await rig.delivered(rig.simulators.fcm, 3).count == 3)
         await Self.waitFor(waiting: 3, rig.gateway)
         #expect(rig.simulators.apns.received.isEmpty)
-        let ready = try await Self.ready(rig)
+        let ready = try await rig.json("/readyz")
         #expect(ready["status"]?.string == "ready")
         guard case .array(let senders)? = ready["senders"], case .array(let all)? = ready["paused"]
         else { return #expect(Bool(false)) }
@@ -53,42 +49,20 @@ import Testing
         #expect(all.first?["address"]?.string == "127.0.0.1")
         #expect(all.first?["sender"]?.string == "apns" && all.first?["by"]?.string == "anna")
         #expect((all.first?["since_unix_ms"]?.integer ?? 0) > 1_000_000_000_000)
-        #expect(rig.gateway.metricsText.contains(#"signalbox_paused{kind="sender",name="apns"} 1"#))
+        #expect(rig.metrics.contains(#"signalbox_paused{kind="sender",name="apns"} 1"#))
         #expect(
-            rig.gateway.metricsText.contains(
+            rig.metrics.contains(
                 #"signalbox_sender_state{sender="apns",app="",state="paused"} 1"#))
         #expect(
-            rig.gateway.metricsText.contains(
+            rig.metrics.contains(
                 #"signalbox_paused_seconds{kind="sender",name="apns"} "#))
         let again = try await Self.order(rig, "/pause", #"{"sender":"apns","by":"ben"}"#)
         #expect(again.json["changed"] == .bool(false))
         #expect(try await Self.order(rig, "/resume", #"{"sender":"apns"}"#).status == 200)
         #expect(await rig.delivered(rig.simulators.apns, 3) == ["i1", "i2", "i3"])
-        #expect(rig.gateway.metricsText.contains(#"signalbox_paused{kind="sender",name="apns"} 0"#))
+        #expect(rig.metrics.contains(#"signalbox_paused{kind="sender",name="apns"} 0"#))
         let lines = rig.log.all.filter { $0.contains(" paused, its") || $0.contains(" resumed ") }
         #expect(lines.count == 2, "\(lines)")
-        await rig.end()
-    }
-
-    @Test func `a pause outlives the process`() async throws {
-        let rig = try await GatewayRig()
-        _ = try await Self.order(rig, "/pause", #"{"sender":"apns"}"#)
-        try await rig.post(GatewayRig.webhook([("ios", "kept")]))
-        await Self.waitFor(waiting: 1, rig.gateway)
-        await rig.gateway.stop()
-        var options = GatewayOptions(configPath: rig.folder.appending(path: "gateway.yaml").path)
-        options.addPluginFolders([try GatewayRig.pluginFolder()])
-        options.silence()
-        let next = try await Gateway.start(options)
-        #expect(next.metricsText.contains(#"signalbox_paused{kind="sender",name="apns"} 1"#))
-        #expect(next.waitingCount == 1 && rig.simulators.apns.received.isEmpty)
-        var call = RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(try #require(next.adminPort))/resume",
-            body: Array(#"{"sender":"apns"}"#.utf8))
-        call.headers = [Attribute("content-type", "application/json")]
-        #expect(try await rig.client.patient(call).status == 200)
-        #expect(await rig.delivered(rig.simulators.apns, 1) == ["kept"])
-        await next.stop()
         await rig.end()
     }
 
@@ -99,7 +73,7 @@ import Testing
         let rig = try await GatewayRig(
             clock: { now.load(ordering: .relaxed) },
             config: { simulators in
-                (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes + second).replacing(
+                (GatewayRig.yaml(simulators) + second).replacing(
                     "  z: {", with: "  y: { library: Zendesk, config: { path: /in/y } }\n  z: {")
             })
         #expect(try await Self.order(rig, "/pause", #"{"route":"replies"}"#).status == 200)
@@ -114,7 +88,7 @@ import Testing
         #expect(try await Self.order(rig, "/pause", #"{"sender":"apns"}"#).status == 200)
         try await rig.post(GatewayRig.webhook([("ios", "old")], ticket: "4"))
         await Self.waitFor(waiting: 1, rig.gateway)
-        let waits = try JSONValue.parse(try await rig.admin("/trace?subject=ticket/4").body)
+        let waits = try await rig.json("/trace?subject=ticket/4")
         let held = waits["events"]?[0]?["recipients"]?[0]?["held"]?[0]
         #expect(held?["cause"]?.string == "paused" && held?["sender"]?.string == "apns")
         #expect(held?["by"]?.string == "admin (127.0.0.1)")
@@ -150,7 +124,7 @@ import Testing
             #expect(answer.json.text.contains("did you mean"), "\(answer.json.text)")
         }
         #expect(try await Self.order(rig, "/pause", #"{"sender":"fcm"}"#).status == 200)
-        let text = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        let text = GatewayRig.yaml(rig.simulators)
         let cut = try #require(text.range(of: "  fcm:"))
         let end = try #require(text.range(of: "\nretry:"))
         let without = text.replacingCharacters(in: cut.lowerBound..<end.lowerBound, with: "")
@@ -202,22 +176,19 @@ import Testing
         await rig.end()
     }
 
-    @Test(arguments: [["top", "--once"], ["dead", "list"], ["pause"]])
-    func `a command says which token it lacks, and where it has asked`(command: [String])
-        async throws
-    {
+    @Test func `a command says which token it lacks, and where it has asked`() async throws {
         let port = try OwnPort.take()
         let token = ", admin_token: a-token-of-operators"
         let rig = try await GatewayRig(config: {
             AdminTests.config($0, token, "127.0.0.1:\(port)")
         })
-        let text = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        let text = GatewayRig.yaml(rig.simulators)
         func run(_ address: String, _ token: String) async throws -> String {
             let file = try ProgramTests.temporary(
                 "gateway.yaml",
                 text.replacing(#"admin: "127.0.0.1:0""#, with: #"admin: "\#(address)"\#(token)"#))
             let ended = try await ProgramTests.run(
-                command + ["--config", file, "--admin", address], environment: ["ADMIN_TOKEN": ""])
+                ["pause", "--config", file, "--admin", address], environment: ["ADMIN_TOKEN": ""])
             #expect(ended.status == 1, "\(ended.text)")
             return ended.errors
         }
@@ -233,31 +204,6 @@ import Testing
             nobody.contains("no gateway answers at http://127.0.0.1:1: ")
                 && nobody.contains("with --admin host:port"), "\(nobody)")
         await rig.end()
-    }
-
-    @Test func `a pause holds for every gateway of a fleet`() async throws {
-        let database = try await PostgresServer.shared().database()
-        func rig(_ name: String) async throws -> GatewayRig {
-            try await GatewayRig(config: {
-                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes).replacing(
-                    "gateway: { ",
-                    with: "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
-                )
-            })
-        }
-        let (one, two) = (try await rig("one"), try await rig("two"))
-        #expect(try await Self.order(one, "/pause", #"{"sender":"apns"}"#).status == 200)
-        let words = #"signalbox_paused{kind="sender",name="apns"} "#
-        while !two.gateway.metricsText.contains(words + "1") { await Task.yield() }
-        try await two.post(GatewayRig.webhook([("ios", "waits")]))
-        #expect(try await Self.order(two, "/resume", #"{"sender":"apns"}"#).status == 200)
-        while !one.gateway.metricsText.contains(words + "0") { await Task.yield() }
-        // Either of them sends it.
-        while one.simulators.apns.received.count + two.simulators.apns.received.count == 0 {
-            await Task.yield()
-        }
-        await one.end()
-        await two.end()
     }
 
     @Test func `what waits is cancelled for good, and its receivers hear of it`() async throws {
@@ -283,8 +229,8 @@ import Testing
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["right"])
         #expect(rig.simulators.apns.received.count == 1)
         #expect(rig.log.all.filter { $0.contains(" delivery cancelled ") }.count == 3)
-        #expect(rig.gateway.metricsText.contains(#"result="cancelled",reason="cancelled"} 3"#))
-        let dead = try JSONValue.parse(try await rig.admin("/dead").body)
+        #expect(rig.metrics.contains(#"result="cancelled",reason="cancelled"} 3"#))
+        let dead = try await rig.json("/dead")
         #expect(dead["count"]?.integer == 0)
         let misspelt = try await run("cancel", "--route", "replise")
         #expect(misspelt.status != 0)
@@ -294,7 +240,7 @@ import Testing
     }
 
     /// Overlooked, each would make the order wider than it was meant.
-    @Test(arguments: [
+    private static let unsound = [
         ("/waiting/cancel", "{}"), ("/waiting/cancel", #"{"rout":"x"}"#),
         ("/waiting/cancel", "x"), ("/waiting/cancel", #"{"user":5,"route":"replies"}"#),
         ("/waiting/cancel", #"{"user":null,"route":"replies"}"#),
@@ -317,19 +263,23 @@ import Testing
         ("/dead/purge", #"{"reason":"expired","before":1.5}"#),
         ("/dead/purge", #"{"sender":"apns","befor":1}"#),
         ("/dead/replay", #"{"sender":"apns","since":true}"#),
+        ("/reload", #"{"check":true}"#), ("/reload", "[["), ("/reload", "[]"),
+        ("/forget", "{}"), ("/forget", "x"), ("/forget", #"{"user":""}"#),
+        ("/forget", #"{"usr":"ann-7"}"#),
         ("/send", #"{"via":"apns","user":"u","token":5,"notification":{"title":"T"}}"#),
-    ])
-    func `a member of another kind is refused, and nothing is done`(
-        path: String, body: String
-    ) async throws {
+    ]
+
+    @Test func `a member of another kind is refused, and nothing is done`() async throws {
         let rig = try await GatewayRig()
         _ = try await Self.order(rig, "/pause", #"{"sender":"fcm"}"#)
-        let answer = try await Self.order(rig, path, body)
-        #expect(answer.status == 400, "\(body): \(answer.json.text)")
-        #expect(answer.json["detail"]?.string?.isEmpty == false)
-        let paused = try JSONValue.parse(try await rig.admin("/paused").body)
+        for (path, body) in Self.unsound {
+            let answer = try await Self.order(rig, path, body)
+            #expect(answer.status == 400, "\(body): \(answer.json.text)")
+            #expect(answer.json["detail"]?.string?.isEmpty == false)
+        }
+        let paused = try await rig.json("/paused")
         #expect(paused["paused"]?[0]?["sender"]?.string == "fcm" && paused["paused"]?[1] == nil)
-        let orders = try JSONValue.parse(try await rig.admin("/waiting/cancelled").body)
+        let orders = try await rig.json("/waiting/cancelled")
         #expect(orders["orders"]?[0] == nil)
         await rig.end()
     }

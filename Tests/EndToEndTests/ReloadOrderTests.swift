@@ -76,42 +76,6 @@ import Testing
         await rig.end()
     }
 
-    @Test func `only whoever may change things can order a reload`() async throws {
-        let rig = try await AdminTests.rig(#", admin_token: "\#(AdminTests.token)""#)
-        let json = ["host: localhost:1", "content-type: application/json"]
-        let token = "authorization: Bearer \(AdminTests.token)"
-        for (headers, status) in [
-            (json, 401), (json + [token, "origin: https://evil.example"], 403),
-            (["host: localhost", token, "content-type: text/plain"], 415), (json + [token], 200),
-        ] {
-            let answer = try await AdminTests.ask(rig, "POST", "/reload", headers, body: "{}")
-            #expect(answer.status == status, "\(headers)")
-        }
-        // Nothing in a body says what to do: it would be meant otherwise.
-        for (body, status) in [("", 200), (#"{"check":true}"#, 400), ("[[", 400), ("[]", 400)] {
-            let answer = try await AdminTests.ask(
-                rig, "POST", "/reload", json + [token], body: body)
-            #expect(answer.status == status, "\(body)")
-        }
-        #expect(try await AdminTests.ask(rig, "GET", "/reload", json + [token]).status == 405)
-        await rig.end()
-    }
-
-    @Test func `what the program was started with is not what a reload compares`() async throws {
-        let (rig, text, file) = try await Self.rig { options in
-            let isSet = options.setListen("127.0.0.1:0")
-            #expect(isSet)
-            options.dataFolder = NSTemporaryDirectory() + UUID().uuidString
-        }
-        let port = try OwnPort.take()
-        try Self.write(
-            text.replacing(
-                #"listen: "127.0.0.1:0""#, with: #"listen: "127.0.0.1:\#(port)", data: x"#),
-            file)
-        #expect(try await rig.gateway.reload().needRestart == [])
-        await rig.end()
-    }
-
     @Test func `a file with which the next start would fail is refused`() async throws {
         let (rig, text, file) = try await Self.rig()
         let other = try await WebServer.start()

@@ -35,16 +35,11 @@ import Testing
         try #require(rename(path + ".new", path) == 0)
     }
 
-    private static func write(_ config: String, _ rig: GatewayRig) throws {
-        try config.write(
-            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
-    }
-
     @Test func `a sender without a usable endpoint is rejected, and what runs goes on`()
         async throws
     {
         let rig = try await GatewayRig()
-        let text = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        let text = GatewayRig.yaml(rig.simulators)
         let faults = [
             (rig.simulators.fcm.origin, "http://127.0.0.1:1", "bad-endpoint: plugin \"fcm\""),
             (rig.simulators.files.ca, "/nowhere.pem", "missing-file: plugin \"apns\": config.ca"),
@@ -117,34 +112,9 @@ import Testing
         await rig.end()
     }
 
-    @Test func `a plugin file that is written into harms nothing, and a reload takes it over`()
-        async throws
-    {
-        let folder = try Self.ownPlugins(["Zendesk"])
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = "\(folder.path)/libZendesk.so"
-        let bytes = try Data(contentsOf: URL(filePath: path))
-        let rig = try await GatewayRig(config: { simulators in
-            GatewayRig.plugins(simulators)
-                .replacingOccurrences(of: "library: Zendesk", with: "library: \(path)") + "\n"
-                + GatewayRig.routes
-        })
-        // As `cp` does it: the same file, truncated and then written.
-        let file = try FileHandle(forWritingTo: URL(filePath: path))
-        try file.truncate(atOffset: 0)
-        try await rig.post(GatewayRig.webhook([("ios", "one")]))
-        #expect(await rig.delivered(rig.simulators.apns, 1) == ["one"])
-        await #expect(throws: ConfigurationError.self) { try await rig.gateway.reload() }
-        try file.write(contentsOf: bytes)
-        try file.close()
-        #expect(try await rig.gateway.reload().changed == ["z"])
-        try await rig.post(GatewayRig.webhook([("ios", "two")]))
-        #expect(await rig.delivered(rig.simulators.apns, 2) == ["one", "two"])
-        await rig.end()
-    }
-
     @Test func `what has not changed goes on: same connection, same instance`() async throws {
-        let rig = try await GatewayRig()
+        let second = "\n  - { name: second, from: z, when: { type: other }, send: { ios: apns } }"
+        let rig = try await GatewayRig(config: { GatewayRig.yaml($0) + second })
         try await rig.post(GatewayRig.webhook([("ios", "one")]))
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["one"])
         let report = try await rig.gateway.reload()
@@ -155,20 +125,12 @@ import Testing
             $0.contains("push connection") && $0.contains("connected")
         }
         #expect(ups.filter { $0.contains("plugin.instance=apns") }.count == 1)
-        await rig.end()
-    }
-
-    @Test func `a file that was cut off is named by what it lacks`() async throws {
-        let second = "\n  - { name: second, from: z, when: { type: other }, send: { ios: apns } }"
-        let rig = try await GatewayRig(config: {
-            GatewayRig.plugins($0) + "\n" + GatewayRig.routes + second
-        })
-        let cut = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
-        try Self.write(cut, rig)
+        // A file that was cut off is named by what it lacks.
+        try rig.write(GatewayRig.yaml(rig.simulators))
         #expect(try await rig.gateway.reload().removed == [#"route "second""#])
         let line = rig.log.all.first { $0.contains("lacks what the previous one had") }
         #expect(line?.contains(#"count=1 removed=route "second""#) == true)
-        try Self.write(cut + second, rig)
+        try rig.write(GatewayRig.yaml(rig.simulators) + second)
         #expect(try await rig.gateway.reload().removed == [])
         await rig.end()
     }
@@ -176,12 +138,11 @@ import Testing
     @Test func `routes, paths and plugins follow the file`() async throws {
         let rig = try await GatewayRig()
         #expect(try await rig.post("{}", path: "/in/other").status == 404)
-        let config = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
-        try Self.write(
+        let config = GatewayRig.yaml(rig.simulators)
+        try rig.write(
             config.replacingOccurrences(of: "path: /in/z ", with: "path: /in/other ")
                 .replacingOccurrences(
-                    of: "send: { ios: apns, android: fcm }", with: "send: { ios: apns }"),
-            rig)
+                    of: "send: { ios: apns, android: fcm }", with: "send: { ios: apns }"))
         #expect(try await rig.gateway.reload().changed == ["z"])
         #expect(try await rig.post("{}", path: "/in/z").status == 404)
         let body = GatewayRig.webhook([("ios", "i"), ("android", "a")])
@@ -189,46 +150,5 @@ import Testing
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["i"])
         #expect(rig.gateway.metricsText.contains("reason=\"no_sender\""))
         await rig.end()
-    }
-
-    @Test func `a configuration with a fault changes nothing`() async throws {
-        let rig = try await GatewayRig()
-        let config = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
-        try Self.write(config.replacingOccurrences(of: "from: z", with: "from: y"), rig)
-        await #expect(throws: ConfigurationError.self) { try await rig.gateway.reload() }
-        // Valid in itself, but the plugin refuses to start with it.
-        try Self.write(
-            config.replacingOccurrences(of: "team_id: SIMTEAM001", with: "team_id: SIMTEAM002")
-                .replacingOccurrences(of: "path: /in/z ", with: "path: in-z "), rig)
-        await #expect(throws: ConfigurationError.self) { try await rig.gateway.reload() }
-        try await rig.post(GatewayRig.webhook([("ios", "i")]))
-        #expect(await rig.delivered(rig.simulators.apns, 1) == ["i"])
-        #expect(
-            rig.log.all.contains { $0.contains("configuration fault") && $0.contains("\"y\"") })
-        await rig.end()
-    }
-
-    @Test func `what waits for a provider that is down is sent by the successor`() async throws {
-        let rig = try await GatewayRig(config: { simulators in
-            (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
-                .replacingOccurrences(of: "drain: 5s", with: "drain: 100ms")
-        })
-        try await rig.simulators.apns.take(.closeListener(cut: true))
-        for index in 0..<50 {
-            let answer = try await rig.post(GatewayRig.webhook([("ios", "i\(index)")]))
-            #expect(answer.status == 200)
-        }
-        let other = try await Simulators.start()
-        let config = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
-        try Self.write(
-            config.replacingOccurrences(of: rig.simulators.apns.origin, with: other.apns.origin)
-                .replacingOccurrences(of: rig.simulators.files.ca, with: other.files.ca)
-                .replacingOccurrences(
-                    of: rig.simulators.files.apnsKey, with: other.files.apnsKey), rig)
-        #expect(try await rig.gateway.reload().changed == ["apns", "fcm"])
-        let tokens = await rig.delivered(other.apns, 50)
-        #expect(Set(tokens).count == 50)
-        await rig.end()
-        await other.shutdown()
     }
 }
