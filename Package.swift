@@ -408,7 +408,6 @@ let package = Package(
                 "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin",
                 "Signalbox", "SignalboxSimulators", "SignalboxDevTools", "SignalboxHTTP",
                 "SignalboxCore", "SignalboxJSON", "SignalboxStore", "SignalboxPostgres",
-                "StoreConformance",
                 "SignalboxDispatch", "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto",
                 "PluginRig", "CKafka",
                 "SignalboxCLI",

@@ -7,7 +7,7 @@ internal import Synchronization
 /// calls store, carrier, ledger and clock. At most one worker runs a lane at a time. The lock guards the state; while
 /// it is held, nothing else is called but the clock's random numbers and the ledger's retry policies.
 public final class Lane: Sendable {
-    private struct Cell {
+    struct Cell {
         var state: LaneState
         var waiters: [LaneWaiter] = []
 
@@ -30,14 +30,14 @@ public final class Lane: Sendable {
     /// What takes its deliveries to the provider.
     public let carrier: any LaneCarrier
     private let batchMax: Int
-    private let world: LaneWorld
+    let world: LaneWorld
     /// The other lanes of the same instance.
-    private let siblings: @Sendable () -> [Lane]
+    let siblings: @Sendable () -> [Lane]
     /// Lanes of the same key that a reload has replaced, and that have not ended yet.
-    private let predecessors: @Sendable () -> [Lane]
+    let predecessors: @Sendable () -> [Lane]
     /// Deliveries on disk need another lane, since this one is ending.
-    private let onReturned: @Sendable () -> Void
-    private let cell: Mutex<Cell>
+    let onReturned: @Sendable () -> Void
+    let cell: Mutex<Cell>
     /// `LaneState.heldUntilMs`, for the threads that send.
     private let heldUntilMs = Atomic<UInt64>(0)
     /// When the current turn began, on the steady clock; 0 between turns.
@@ -194,7 +194,7 @@ public final class Lane: Sendable {
     /// It has ended.
     var isStopped: Bool { cell.withLock { $0.state.isStopped } }
 
-    private func wait(isForEnd: Bool, ms: UInt64, _ begin: () -> Void) async {
+    func wait(isForEnd: Bool, ms: UInt64, _ begin: () -> Void) async {
         await withCheckedContinuation { continuation in
             let waiter = LaneWaiter(isForEnd: isForEnd, continuation)
             cell.withLock { $0.waiters.append(waiter) }
@@ -206,13 +206,13 @@ public final class Lane: Sendable {
 
     // MARK: Work
 
-    private func step(_ body: (inout LaneState, LaneTime) -> LaneTodo) {
+    func step(_ body: (inout LaneState, LaneTime) -> LaneTodo) {
         let now = world.clock.now
         perform(change { body(&$0, now) })
     }
 
     /// Changes the state, and publishes the end of its leases for the sending threads.
-    private func change<Value: Sendable>(_ body: (inout LaneState) -> Value) -> Value {
+    func change<Value: Sendable>(_ body: (inout LaneState) -> Value) -> Value {
         cell.withLock { cell in
             defer { heldUntilMs.store(cell.state.heldUntilMs, ordering: .relaxed) }
             return body(&cell.state)
@@ -225,7 +225,7 @@ public final class Lane: Sendable {
     }
 
     /// Runs turns until one is empty.
-    private func run() {
+    func run() {
         while true {
             let now = world.clock.now
             let batchMax = min(self.batchMax, carrier.batchMax ?? .max)
@@ -315,127 +315,11 @@ public final class Lane: Sendable {
                     policy: { ledger.policy(of: $0) })
             })
     }
-
-    // MARK: Effects
-
-    private func perform(_ todo: LaneTodo) {
-        guard !todo.isEmpty else { return }
-        if todo.arrived != 0 { world.clock.adjust(inMemory: todo.arrived) }
-        if !todo.endings.isEmpty { settle(todo.endings) }
-        if let late = todo.returned { giveBack(late) }
-        for line in todo.lines { world.ledger.write(line, of: key) }
-        if todo.isWithdrawal { carrier.withdraw() }
-        if todo.isHaste { world.store.hasten(key) }
-        for change in todo.holds { turned(change) }
-        if todo.isForSuccessor { onReturned() }
-        if todo.leasesLost > 0 { world.ledger.leasesLost(key, count: todo.leasesLost) }
-        if let wish = todo.extension { extend(wish) }
-        if let wish = todo.wish {
-            let askedMs = world.clock.now.steadyMs
-            world.store.lease(key, wish) { lease in
-                let lease = lease.map { self.withoutUnderWay($0, askedMs: askedMs) }
-                self.step { state, now in state.leased(lease, wish, now) }
-            }
-        }
-        if let ms = todo.wakeInMs {
-            world.clock.wake(lane: number, inMs: ms) {
-                self.step { state, _ in state.woken() }
-            }
-        }
-        if todo.isTurn { world.clock.run { self.run() } }
-    }
-
-    /// Leaves to a predecessor what it still has in flight: the store leases it again if a pause exceeds its lease.
-    ///
-    /// If the store refuses its outcome because the lease is from a later run, nobody has it until this lease ends.
-    private func withoutUnderWay(_ lease: StoreLease, askedMs: UInt64) -> StoreLease {
-        var lease = lease
-        for lane in predecessors() where !lease.deliveries.isEmpty {
-            let (rest, leaseMs, todo) = lane.change {
-                let (rest, todo) = $0.retake(
-                    lease.deliveries, under: lease.token, askedMs: askedMs)
-                return (rest, $0.rules.leaseMs, todo)
-            }
-            if rest.count < lease.deliveries.count {
-                lease.nextDueInMs = min(lease.nextDueInMs ?? leaseMs, leaseMs)
-            }
-            lease.deliveries = rest
-            lane.perform(todo)
-        }
-        return lease
-    }
-
-    private func settle(_ endings: [LaneEnding]) {
-        for ending in endings where ending.outcome.kind == .auth {
-            carrier.credentialRefused(ending.outcome.credential)
-        }
-        let count = endings.count { $0.wasInMemory }
-        guard let token = cell.withLock({ $0.state.token }) else {
-            // Their leases were lost meanwhile: the new holder reports their outcome.
-            return world.clock.adjust(inMemory: -count)
-        }
-        let pack = world.ledger.record(endings)
-        settle(world.ledger.ends(of: endings), under: token, pack, count, wereLate: false)
-    }
-
-    /// Repeats until the store has them: an accepted push must not be sent again.
-    private func settle(
-        _ ends: [LeaseEnd], under token: LeaseToken, _ pack: OutcomePack, _ count: Int,
-        wereLate: Bool
-    ) {
-        world.store.settle(ends, under: token, outcomes: pack) { refusal in
-            guard let refusal else {
-                if !wereLate { self.cell.withLock { $0.state.unsettled(ends.count) } }
-                self.world.clock.after(ms: LaneState.settlePauseMs) {
-                    self.settle(ends, under: token, pack, count, wereLate: true)
-                }
-                return
-            }
-            self.step { state, now in
-                state.stored(ends, refusal, wereLate: wereLate, now)
-            }
-            self.world.clock.adjust(inMemory: -count)
-            if refusal.isFenced { self.step { state, now in state.fenced(under: token, now) } }
-        }
-    }
-
-    /// Releases deliveries leased too late for this lane, or lets their leases run out. A successor leases under the
-    /// same token, so those it may hold by now must not be released.
-    private func giveBack(_ late: LaneReturn) {
-        guard world.clock.now.steadyMs < late.endMs else { return onReturned() }
-        world.store.settle(late.ends, under: late.token, outcomes: OutcomePack()) { refusal in
-            if refusal != nil { return self.onReturned() }
-            self.world.clock.after(ms: LaneState.pauseMs) { self.giveBack(late) }
-        }
-    }
-
-    private func extend(_ wish: LeaseExtension) {
-        world.store.extend(wish.ids, under: wish.token, forMs: wish.forMs) { refusal in
-            self.step { state, now in state.extended(wish, refusal, now) }
-        }
-    }
-
-    private func turned(_ change: LaneHoldChange) {
-        world.ledger.held(key, change)
-        switch change {
-        case .held(let cause, let why):
-            guard let why, why.scope == .instance, cause != .down else { return }
-            for lane in siblings() {
-                let chance = world.clock.random()
-                lane.step { state, now in state.hear(why, now, random: chance) }
-            }
-        case .back(let cause, _):
-            // Deliveries that wait only for the provider are due now.
-            world.store.hasten(key)
-            for lane in siblings() { lane.step { state, _ in state.tryNow(after: cause) } }
-        case .forgotten: break
-        }
-    }
 }
 
 /// Where a carrier reports results to its lane; it exists before the lane.
 public final class LaneSink: Sendable {
-    private let lane = Mutex<Lane?>(nil)
+    let lane = Mutex<Lane?>(nil)
 
     init() {}
 
@@ -455,7 +339,7 @@ public final class LaneSink: Sendable {
 }
 
 /// A task waiting until a lane is idle or stopped, or until a time-out.
-private final class LaneWaiter: Sendable {
+final class LaneWaiter: Sendable {
     let isForEnd: Bool
     private let continuation: Mutex<CheckedContinuation<Void, Never>?>
 

@@ -17,11 +17,11 @@ package struct CommittedEvent: Sendable {
 /// From events to deliveries on disk: route, build, fan out, commit.
 package final class EventPipeline: Sendable {
     package typealias Done = @Sendable (StoreAnswer, [CommittedEvent]) -> Void
-    private let context: DispatchContext
+    let context: DispatchContext
     private let lanes: LaneTable
     private let deviceReports: DeviceReports
     private let large = LargeEvents()
-    private let lines = FaultLines()
+    let lines = FaultLines()
 
     init(context: DispatchContext, lanes: LaneTable, deviceReports: DeviceReports) {
         self.context = context
@@ -198,7 +198,7 @@ package final class EventPipeline: Sendable {
     }
 
     /// The event with its deliveries.
-    private func route(
+    func route(
         _ given: Event, of source: String, _ generation: Generation, receivedUnixMs: UInt64,
         span: RequestSpan?
     ) throws(Refusal) -> RoutedEvent {
@@ -252,7 +252,7 @@ package final class EventPipeline: Sendable {
         }
     }
 
-    private static let noIDs = "the store gives no ids"
+    static let noIDs = "the store gives no ids"
 
     private func finish(
         _ items: [StoreEntry.Item], _ results: [String?], _ reserved: [LaneReservation],
@@ -289,7 +289,7 @@ package final class EventPipeline: Sendable {
         context.logger.info("event", metadata: fields)
     }
 
-    private static func fields(_ event: Event) -> Logger.Metadata {
+    static func fields(_ event: Event) -> Logger.Metadata {
         [
             "plugin.instance": "\(event.source)", "event.id": "\(event.id)",
             "event.source_id": "\(event.dedupe)", "event.type": "\(event.type)",
@@ -305,117 +305,11 @@ package final class EventPipeline: Sendable {
     }
 
     /// Asks the filters and builders of an event's routes; no lock is held while they render.
-    private func fanOut(
-        _ routed: inout RoutedEvent, _ generation: Generation
-    ) throws(Refusal) {
-        let event = routed.fields.event
-        let routes = generation.router.routes
-        if !routed.isRouted {
-            context.logger.notice(
-                "no route takes this event",
-                metadata: [
-                    "event.id": "\(event.id)", "event.type": "\(event.type)",
-                    "plugin.instance": "\(event.source)",
-                ])
-        }
-        let report = SkipReport(context: context)
-        let filters = RouteFilters(nowUnixMs: context.clock()) { [context] name, isReplaced in
-            (isReplaced ? context.live.now : generation).instances.filters[name]
-        }
-        while let asked = routed.next(
-            onSkips: { report.write($1, of: event, on: routes[$0]) })
-        {
-            let route = routes[asked.route]
-            let passed = filters.pass(asked, route) { drops, question in
-                for drop in drops {
-                    context.metrics.skipped(route: route.name, reason: drop.reason)
-                }
-                routed.skipped(drops, for: question)
-            }
-            switch passed {
-            case .failure(let end):
-                try note(end.fault, of: "filter", end.filter, &routed, asked, route)
-            case .success(let questions):
-                for question in questions {
-                    try build(question, &routed, route, generation, report)
-                }
-            }
-        }
-    }
-
-    private func build(
-        _ question: RoutedEvent.Question, _ routed: inout RoutedEvent, _ route: Route,
-        _ generation: Generation, _ report: SkipReport
-    ) throws(Refusal) {
-        let event = question.fields.event
-        switch build(event, recipients: question.recipients, route: route, generation) {
-        case .success(let built):
-            for skip in built.skips {
-                context.metrics.skipped(route: route.name, reason: skip.reason)
-            }
-            if !built.skips.isEmpty { routed.skipped(built.skips, for: question) }
-            let count = built.contents.reduce(0) { $0 + $1.targets.count }
-            guard var ids = context.ids.take(count) else {
-                throw Refusal(answer: .unavailable(Self.noIDs))
-            }
-            report.write(
-                routed.built(built.contents, for: question, ids: &ids), of: event, on: route)
-        case .failure(let fault):
-            try note(fault, of: "builder", route.builder, &routed, question, route)
-        }
-    }
-
-    /// A filter or builder gave no answer: either the source resends the event, or the route failed for good.
-    private func note(
-        _ fault: PluginFault, of role: String, _ name: String, _ routed: inout RoutedEvent,
-        _ question: RoutedEvent.Question, _ route: Route
-    ) throws(Refusal) {
-        let event = routed.fields.event
-        var fields = Self.fields(event, route, fault)
-        fields["plugin.instance"] = "\(name)"
-        if fault.kind == .again || fault.kind == .stopping {
-            if let skipped = lines.write("\(name) \(route.name)") {
-                fields["count"] = "\(skipped + 1)"
-                context.logger.warning("event rejected: \(role) is unavailable", metadata: fields)
-            }
-            throw Refusal(answer: .unavailable("\(role) \(name) is unavailable"))
-        }
-        context.metrics.event(source: event.source, result: "build_failed")
-        context.logger.error("\(role) failed on an event", metadata: fields)
-        routed.failed(
-            "\(role) \(name)", fault.message, always: fault.kind == .lost, for: question)
-    }
-
-    private static func fields(
-        _ event: Event, _ route: Route, _ fault: PluginFault
-    ) -> Logger.Metadata {
-        [
-            "event.id": "\(event.id)", "route.name": "\(route.name)",
-            "error": "\(fault.message)",
-        ]
-    }
-
-    private func build(
-        _ event: Event, recipients: [Recipient], route: Route, _ generation: Generation
-    ) -> Result<BuildResult, PluginFault> {
-        var builder = generation.instances.builders[route.builder]
-        while let asked = builder {
-            let built = asked.build(
-                event, recipients: recipients, route: route.name, options: route.builderOptions)
-            guard case .failure(let fault) = built, fault.kind == .stopping else { return built }
-            // It was just replaced; its successor builds the same content.
-            let next = context.live.now.instances.builders[route.builder]
-            if next == nil || next === asked { return built }
-            builder = next
-        }
-        // It is configured, so the gateway has just stopped, or the instance is still starting.
-        return .failure(PluginFault(.again, "the instance is not running"))
-    }
 }
 
 /// A builder is unavailable, its answer was lost, or the store gives no ids: the event is rejected so that its source
 /// resends it.
 /// Why nothing of a request is stored.
-private struct Refusal: Error {
+struct Refusal: Error {
     let answer: StoreAnswer
 }

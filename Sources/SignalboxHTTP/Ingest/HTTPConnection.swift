@@ -12,7 +12,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
-    private enum Phase {
+    enum Phase {
         /// No request, or an incomplete head.
         case idle
         case reading
@@ -29,34 +29,34 @@ final class HTTPConnection: ChannelDuplexHandler {
         case closing
     }
 
-    private let channel: any Channel
+    let channel: any Channel
     /// Set while the handler is in the pipeline.
-    private var context: ChannelHandlerContext?
+    var context: ChannelHandlerContext?
     private lazy var remote = PeerName.of(channel)
-    private let connections: HTTPConnections
-    private let options: HTTPServerOptions
+    let connections: HTTPConnections
+    let options: HTTPServerOptions
     private let isSecure: Bool
     private let handler: any HTTPServerHandler
-    private var number = 0
-    private var phase = Phase.idle
+    var number = 0
+    var phase = Phase.idle
     /// When the phase began, by the monotonic clock.
     private var sinceNs = SystemClock.monotonicNs
     /// Bytes of the body that count toward the limit over all connections.
     private var heldBytes = 0
-    private var request = HTTPServerRequest(method: "", path: "")
-    private var isOld = false
-    private var isKeptAlive = true
-    private var isHead = false
+    var request = HTTPServerRequest(method: "", path: "")
+    var isOld = false
+    var isKeptAlive = true
+    var isHead = false
     /// A request has begun on this connection.
     private var hasAsked = false
     /// The connection closes after the current answer.
-    private var isLast = false
+    var isLast = false
     /// No more input is read: the client closed its side, or sent something that is not HTTP.
     /// The connection closes after all earlier requests are answered.
-    private var isInputOver = false
+    var isInputOver = false
     private var certificate: [UInt8]?
     /// Parts of pipelined requests that wait for earlier answers; while there are any, nothing is read.
-    private var early: Deque<HTTPServerRequestPart> = []
+    var early: Deque<HTTPServerRequestPart> = []
     private var isReadHeld = false
     /// Requests that were handled since it was another connection's turn.
     private var handledNow = 0
@@ -202,7 +202,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// Closes the connection at once.
     func giveUp() { channel.close(promise: nil) }
 
-    private func enter(_ next: Phase) {
+    func enter(_ next: Phase) {
         phase = next
         sinceNs = SystemClock.monotonicNs
     }
@@ -234,7 +234,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     /// Handles pipelined requests, then continues reading, as long as the client reads its answers.
-    private func resume() {
+    func resume() {
         while !isHeld, let part = early.popFirst() { handle(part) }
         guard early.isEmpty, !isHeld else { return }
         if isInputOver, case .idle = phase { end() }
@@ -266,7 +266,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
-    private func begin(_ head: HTTPRequestHead) {
+    func begin(_ head: HTTPRequestHead) {
         hasAsked = true
         isOld = head.version == .http1_0
         isKeptAlive = head.isKeepAlive
@@ -358,7 +358,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     /// Releases the body's bytes, once it is dropped or answered.
-    private func letGo() {
+    func letGo() {
         guard heldBytes > 0 else { return }
         connections.letGo(heldBytes)
         heldBytes = 0
@@ -366,82 +366,5 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     private var tooLarge: HTTPServerAnswer {
         Problem(413, "the body is over \(options.bodyBytesMax) bytes").answer
-    }
-
-    // MARK: Answers
-
-    /// Answers the request that was read last.
-    func answer(_ answer: HTTPServerAnswer) {
-        guard case .answering = phase else {
-            answer.stream?.end()
-            return
-        }
-        letGo()
-        if let stream = answer.stream {
-            if !isHead, !isLast, !isInputOver { return begin(stream, after: answer) }
-            stream.end()
-        }
-        enter(.idle)
-        noteLeaving()
-        write(answer, isClosing: isLast || !isKeptAlive || (isInputOver && early.isEmpty))
-        resume()
-    }
-
-    /// Sends the beginning of an answer without end.
-    private func begin(_ stream: AnswerStream, after answer: HTTPServerAnswer) {
-        guard let context else { return stream.end() }
-        enter(.streaming(stream))
-        var buffer = channel.allocator.buffer(capacity: 256 + answer.body.count)
-        AnswerBytes(isOld: isOld, isHead: false, saysClose: true, isEndless: true)
-            .write(answer, to: &buffer)
-        stream.begin { [connections, number] in connections.send(number, $0) }
-        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
-    }
-
-    /// Sends a part of an answer without end, unless the client has not read the earlier ones.
-    func send(_ part: [UInt8]) {
-        guard case .streaming = phase, let context else { return }
-        guard channel.isWritable else { return giveUp() }
-        context.writeAndFlush(
-            wrapOutboundOut(channel.allocator.buffer(bytes: part)), promise: nil)
-    }
-
-    /// Requests that have come already are answered first.
-    private func noteLeaving() {
-        if connections.isLeaving, early.isEmpty { isKeptAlive = false }
-    }
-
-    /// Answers a request before it is fully read.
-    private func refuse(_ answer: HTTPServerAnswer, isEndless: Bool, isWaiting: Bool) {
-        request = HTTPServerRequest(method: request.method, path: "")
-        letGo()
-        noteLeaving()
-        if !isEndless {
-            // A client that waits for 100 Continue sends no body now.
-            enter(.skipping)
-            if isWaiting { isLast = true }
-            write(answer, isClosing: isWaiting, saysClose: !isKeptAlive)
-        } else {
-            enter(.dropping(left: isWaiting ? 0 : 4 * options.bodyBytesMax))
-            isLast = true
-            write(answer, isClosing: isWaiting, saysClose: true)
-        }
-    }
-
-    /// `isClosing` closes the connection after this answer; `saysClose` adds `connection: close`.
-    private func write(_ answer: HTTPServerAnswer, isClosing: Bool, saysClose: Bool = false) {
-        guard let context else { return }
-        var buffer = channel.allocator.buffer(capacity: 256 + answer.body.count)
-        AnswerBytes(isOld: isOld, isHead: isHead, saysClose: isClosing || saysClose)
-            .write(answer, to: &buffer)
-        guard isClosing else {
-            context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
-            return
-        }
-        enter(.closing)
-        let channel = channel
-        context.writeAndFlush(wrapOutboundOut(buffer)).whenComplete { _ in
-            channel.close(promise: nil)
-        }
     }
 }

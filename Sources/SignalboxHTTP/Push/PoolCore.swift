@@ -35,7 +35,7 @@ final class PoolCore: @unchecked Sendable {
     private let hosts: HostAddresses
     /// Where connections are, once TCP is connected.
     var addresses: [UInt64: SocketAddress] = [:]
-    private var timeoutNs: UInt64
+    var timeoutNs: UInt64
     private var authority: PinnedBytes
     /// The gate of each connection: the endpoint may change meanwhile.
     var gates: [UInt64: HostGate] = [:]
@@ -49,14 +49,14 @@ final class PoolCore: @unchecked Sendable {
     var outdated: Set<UInt64> = []
     var slots: [Slot?] = []
     private var freeSlots: [Int] = []
-    private var generation: UInt64 = 0
+    var generation: UInt64 = 0
     var waiting: Deque<Int> = Deque()
     /// Requests that a peer did not process; they go to the front of `waiting`, in the order they were sent.
     var moved: [Int] = []
     /// Deadlines of sent requests: first the time-out, then the end of the wait for a late answer.
-    private var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
-    private var deadlineTimer: Scheduled<Void>?
-    private var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
+    var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
+    var deadlineTimer: Scheduled<Void>?
+    var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
     private var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
     var results: [PushResult] = []
     /// Why the last connect failed, also if one has succeeded since.
@@ -144,7 +144,7 @@ final class PoolCore: @unchecked Sendable {
     }
 
     /// Why the last connect failed; empty if it did not, or one has succeeded since.
-    private var failure: String { state.isFailing ? lastFailure : "" }
+    var failure: String { state.isFailing ? lastFailure : "" }
 
     var status: PushPoolStatus {
         PushPoolStatus(
@@ -240,7 +240,7 @@ final class PoolCore: @unchecked Sendable {
     }
 
     /// At a time, runs `first`, then works.
-    private func timer(
+    func timer(
         _ ns: UInt64, first: @escaping (PoolCore) -> Void
     ) -> Scheduled<Void> {
         eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: .uptimeNanoseconds(ns)) {
@@ -373,80 +373,5 @@ final class PoolCore: @unchecked Sendable {
         stopped = nil
         deadlineTimer?.cancel()
         promise.succeed(())
-    }
-
-    // MARK: Deadlines
-
-    private func armDeadline() {
-        guard deadlineTimer == nil, let first = deadlines.first else { return }
-        deadlineTimer = timer(first.ns) { core in
-            core.deadlineTimer = nil
-            core.expireSent()
-        }
-    }
-
-    /// Reports time-outs, and stops waiting for late answers.
-    private func expireSent() {
-        let time = now
-        var touched: Set<UInt64> = []
-        while let first = deadlines.first, first.ns <= time {
-            deadlines.removeFirst()
-            guard let entry = slots[first.slot], entry.generation == first.generation,
-                let id = entry.connection
-            else { continue }
-            if entry.flight.isOverdue {
-                connections[id]?.abandon(slot: first.slot)
-                touched.insert(id)
-                free(first.slot)
-            } else {
-                slots[first.slot]?.flight.isOverdue = true
-                let items = entry.batch.items(of: entry.request)
-                results.append(PushResult(items: items, answer: .fault(.timeout)))
-                // The same deadline as that of a request sent now, so the order is kept.
-                deadlines.append((time + timeoutNs, first.slot, first.generation))
-                perform(state.timedOut(id, entry.flight))
-            }
-        }
-        for id in touched { connections[id]?.flush() }
-        // Entries of answered requests remain; drop those at the front.
-        while let first = deadlines.first, slots[first.slot]?.generation != first.generation {
-            deadlines.removeFirst()
-        }
-    }
-
-    /// The latest time to send a request that was submitted at `submittedNs`: after one request
-    /// time-out if nothing is answered; later while the peer answers other requests.
-    private func waitEndNs(_ submittedNs: UInt64) -> UInt64 {
-        min(lastEndNs(submittedNs), max(submittedNs, state.lastAnswerNs) + timeoutNs)
-    }
-
-    private func lastEndNs(_ submittedNs: UInt64) -> UInt64 {
-        submittedNs + min(Self.waitFactor * timeoutNs, Self.waitMaxNs)
-    }
-
-    private func armWait() {
-        guard let first = waiting.first, let entry = slots[first] else { return }
-        let end = waitEndNs(entry.batch.submittedNs)
-        guard end < waitTimer?.ns ?? .max else { return }
-        waitTimer?.task.cancel()
-        waitTimer = (
-            end,
-            timer(end) { core in
-                core.waitTimer = nil
-                core.expireWaiting()
-            }
-        )
-    }
-
-    private func expireWaiting() {
-        let time = now
-        let fault: TransportFault = state.isFailing ? .unreachable : .timeoutUnsent
-        waiting.removeAll { slot in
-            guard let entry = slots[slot] else { return true }
-            guard time >= waitEndNs(entry.batch.submittedNs) else { return false }
-            finish(slot, .fault(fault), failure)
-            return true
-        }
-        if !results.isEmpty { perform(state.starved()) }
     }
 }

@@ -30,33 +30,33 @@ final class PushConnection: ChannelInboundHandler {
     /// Whether TCP was connected; then the connection reports its own end.
     private(set) var hasChannel = false
     /// Released when the connection has ended.
-    private var owner: (any PushConnectionOwner)?
-    private var session: OpaquePointer?
+    var owner: (any PushConnectionOwner)?
+    var session: OpaquePointer?
     private var context: ChannelHandlerContext?
-    private var streams: [PushStream] = []
-    private var freeStreams: [Int] = []
-    private(set) var openCount = 0
-    private var isReady = false
+    var streams: [PushStream] = []
+    var freeStreams: [Int] = []
+    var openCount = 0
+    var isReady = false
     private var isClosing = false
     /// Set while nghttp2 reads or writes: it must not be called again until it returns.
     private var isInSession = false
     private var isCloseDue = false
     /// Whether a stream has ended since this was last cleared.
-    private var hasEnded = false
-    private var closeReason = PushConnection.closedByPeer
+    var hasEnded = false
+    var closeReason = PushConnection.closedByPeer
     /// Whether TLS is done and the peer did not say by ALPN that it speaks HTTP/2.
     private var isSilentPeer = false
     private var fields: [nghttp2_nv] = []
     /// What a flush writes; encrypted at once, and used again.
     private var outgoing = ByteBuffer()
     private let digits = Digits()
-    private var connectTimer: Scheduled<Void>?
+    var connectTimer: Scheduled<Void>?
     private var healthTimer: Scheduled<Void>?
     /// When the peer's bytes were last read; the time of the answers in them.
-    private(set) var lastReadNs: UInt64 = 0
-    private var pingSentNs: UInt64?
+    var lastReadNs: UInt64 = 0
+    var pingSentNs: UInt64?
     /// The last stream that the peer's GOAWAY lets finish.
-    private var lastStream = Int32.max
+    var lastStream = Int32.max
 
     init(
         id: UInt64, endpoint: PushEndpoint, authority: PinnedBytes, tls: TLSHandler,
@@ -271,7 +271,7 @@ final class PushConnection: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    private func start(negotiated: String?) {
+    func start(negotiated: String?) {
         if let negotiated, negotiated != "h2" {
             return close(reason: "the peer chose \"\(negotiated.prefix(16))\" instead of h2")
         }
@@ -301,7 +301,7 @@ final class PushConnection: ChannelInboundHandler {
 
     // MARK: Health
 
-    private func armHealth() {
+    func armHealth() {
         guard healthTimer == nil, let context, !isClosing else { return }
         let quiet = min(endpoint.requestTimeoutMs / 2, endpoint.pingTimeoutMs)
         let step = max(10, quiet / 2)
@@ -333,143 +333,5 @@ final class PushConnection: ChannelInboundHandler {
             }
         }
         armHealth()
-    }
-
-    // MARK: Frames, called by nghttp2 while it reads
-
-    func received(frame: nghttp2_frame) {
-        let flags = frame.hd.flags
-        switch UInt32(frame.hd.type) {
-        case NGHTTP2_SETTINGS.rawValue:
-            guard flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0, let session else { return }
-            let value = nghttp2_session_get_remote_settings(
-                session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-            let peerMax = Int(min(value, 1 << 20))
-            if isReady {
-                owner?.connectionSettings(self, peerMax: peerMax)
-            } else {
-                isReady = true
-                lastReadNs = NIODeadline.now().uptimeNanoseconds
-                connectTimer?.cancel()
-                owner?.connectionReady(self, peerMax: peerMax)
-                armHealth()
-            }
-        case NGHTTP2_PING.rawValue:
-            if flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pingSentNs = nil }
-        case NGHTTP2_GOAWAY.rawValue:
-            let debug = HTTP2Session.text(
-                frame.goaway.opaque_data, min(frame.goaway.opaque_data_len, 512))
-            lastStream = frame.goaway.last_stream_id
-            closeReason = GoAwayReason.text(code: frame.goaway.error_code, debug: debug)
-            owner?.connectionGoAway(self, reason: closeReason)
-        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
-            if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-                let stream = stream(frame.hd.stream_id)
-            {
-                stream.isComplete = true
-                endUnread(stream)
-            }
-            if UInt32(frame.hd.type) == NGHTTP2_HEADERS.rawValue,
-                let stream = stream(frame.hd.stream_id), stream.status >= 200
-            {
-                stream.hasHead = true
-            }
-        default: break
-        }
-    }
-
-    func header(
-        stream id: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
-    ) {
-        guard let stream = stream(id) else { return }
-        if name.first == UInt8(ascii: ":") {
-            guard PushBatch.Names.isStatus(name) else { return }
-            // An interim answer (1xx) is followed by the final one.
-            stream.status = Digits.read(value)
-            if !stream.headers.isEmpty { stream.headers.removeAll() }
-        } else if stream.headers.count < 64 {
-            stream.headers.append(
-                Attribute(
-                    String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
-            if stream.hasHead { stream.trailerCount += 1 }
-        }
-    }
-
-    func data(stream id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let stream = stream(id) else { return }
-        let have = stream.body.count
-        stream.body.append(contentsOf: bytes.prefix(max(0, Self.bodyBytesMax - have)))
-        if have + bytes.count > Self.bodyBytesMax, let session {
-            stream.isComplete = true
-            nghttp2_submit_rst_stream(
-                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
-        }
-    }
-
-    func streamClosed(_ id: Int32, code: UInt32) {
-        guard let index = index(ofStream: id) else { return }
-        let stream = streams[index]
-        openCount -= 1
-        hasEnded = true
-        // An abandoned stream counted as open until now.
-        let slot = stream.isAbandoned ? -1 : stream.slot
-        let end: StreamEnd
-        if stream.isComplete, stream.status >= 200 {
-            end = Self.answer(stream, self.id)
-        } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
-            end = .moved(isRefused: id <= lastStream)
-        } else {
-            end = .failed(.reset, Self.words(reset: code))
-        }
-        stream.end()
-        freeStreams.append(index)
-        owner?.connection(self, ended: slot, end)
-    }
-
-    /// A peer that has answered may never read the rest of the request: the stream would stay open until its time-out,
-    /// and the answer be lost.
-    private func endUnread(_ stream: PushStream) {
-        guard stream.status >= 200, !stream.isAbandoned, let session,
-            let body = stream.batch?.body(of: stream.request), stream.bodySent < body.count
-        else { return }
-        nghttp2_submit_rst_stream(
-            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_CANCEL.rawValue)
-    }
-
-    private static func words(reset code: UInt32) -> String {
-        "the peer reset the stream with \(String(cString: nghttp2_http2_strerror(code))) (\(code))"
-    }
-
-    func readBody(index: Int, into buffer: UnsafeMutableRawBufferPointer) -> (
-        count: Int, isEnd: Bool
-    ) {
-        guard streams.indices.contains(index) else { return (0, true) }
-        let stream = streams[index]
-        guard let body = stream.batch?.body(of: stream.request) else { return (0, true) }
-        let start = stream.bodySent
-        let count = min(buffer.count, body.count - start)
-        buffer.copyMemory(
-            from: UnsafeRawBufferPointer(
-                rebasing: UnsafeRawBufferPointer(body)[start..<start + count]))
-        stream.bodySent = start + count
-        return (count, start + count == body.count)
-    }
-
-    private func index(ofStream id: Int32) -> Int? {
-        guard let session, let data = nghttp2_session_get_stream_user_data(session, id) else {
-            return nil
-        }
-        let index = Int(bitPattern: data) - 1
-        return streams.indices.contains(index) && streams[index].batch != nil ? index : nil
-    }
-
-    private func stream(_ id: Int32) -> PushStream? { index(ofStream: id).map { streams[$0] } }
-
-    private static func answer(_ stream: PushStream, _ connection: UInt64) -> StreamEnd {
-        var response = HTTPResponse(
-            status: stream.status, headers: stream.headers, body: stream.body,
-            connection: connection)
-        response.trailerCount = stream.trailerCount
-        return .answered(response)
     }
 }
