@@ -32,7 +32,7 @@ extension Gateway {
             throw Self.stopping
         }
         let (context, pipeline) = (engine.context, engine.pipeline)
-        guard context.live.now.plan.config.gateway.sources.contains(source) else {
+        guard context.current.generation.plan.config.gateway.sources.contains(source) else {
             throw SubmitError(
                 kind: .invalid,
                 message: "\"\(source)\" is not in gateway.sources of the configuration")

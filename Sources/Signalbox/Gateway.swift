@@ -83,7 +83,7 @@ public final class Gateway: Sendable {
         reloader.start(ports: listeners.all.map(\.server.port))
         watchdog = Watchdog(
             options.supervisor, engine.logger,
-            engine.machinery.watched
+            engine.runtime.watched
                 + listeners.all.map { port in
                     .init(name: "sbx-listener of port \(port.server.port)", ask: port.server.turn)
                 })
@@ -91,7 +91,7 @@ public final class Gateway: Sendable {
         engine.logger.info(
             "gateway is up",
             metadata: [
-                "gateway.name": "\(engine.machinery.name)",
+                "gateway.name": "\(engine.runtime.name)",
                 "listen.port": "\(port)", "admin.port": "\(adminPort ?? 0)",
                 "devices.port": "\(devicesPort.map { "\($0)" } ?? "")",
                 "plugins": "\(plan.plugins.count)", "routes": "\(plan.routes.count)",
@@ -107,7 +107,7 @@ public final class Gateway: Sendable {
     @discardableResult
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
-        let settings = engine.context.live.now.plan.config.gateway
+        let settings = engine.context.current.generation.plan.config.gateway
         options.supervisor?.isStopping(
             withinMs: settings.shutdownDelayMs + settings.drainMs + 30_000)
         if isTaking {

@@ -73,12 +73,12 @@ struct Listeners: Sendable {
         _ name: String, _ address: ListenAddress, _ engine: Engine,
         _ handler: any HTTPServerHandler, _ change: (inout HTTPServerOptions) -> Void
     ) async throws {
-        let (live, metrics) = (engine.context.live, engine.context.metrics)
+        let (current, metrics) = (engine.context.current, engine.context.metrics)
         var logger = engine.logger
         logger.logLevel = max(logger.logLevel, .notice)
         logger[metadataKey: "listener"] = "\(name)"
         var options = HTTPServerOptions(host: address.host, port: address.port)
-        options.clientRate = { live.now.plan.config.gateway.limits.clientRate }
+        options.clientRate = { current.generation.plan.config.gateway.limits.clientRate }
         for limit in ListenerLimit.allCases {
             _ = metrics.limitsReached[name, limit.rawValue]
         }

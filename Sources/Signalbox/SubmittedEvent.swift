@@ -53,8 +53,8 @@ extension Gateway {
     /// Searches the history for the events that duplicates repeat. With many duplicates that would read a lot, so those
     /// not found soon stay unknown.
     func findOriginals(of events: inout [SubmittedEvent]) async {
-        let (live, store) = (engine.context.live.now, engine.context.store)
-        guard live.keepsHistory, events.contains(where: \.isDuplicate) else { return }
+        let (current, store) = (engine.context.current.generation, engine.context.store)
+        guard current.keepsHistory, events.contains(where: \.isDuplicate) else { return }
         let untilNs = SystemClock.monotonicNs + Self.searchNs
         for index in events.indices where events[index].isDuplicate {
             guard SystemClock.monotonicNs < untilNs else { return }

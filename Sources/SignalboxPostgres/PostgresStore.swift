@@ -9,21 +9,21 @@ internal import Synchronization
 public final class PostgresStore: DeliveryQueue {
     let options: PostgresOptions
     var token: LeaseToken { life.token }
-    let troubles: Troubles
+    let outages: OutageTracker
     let life: Life
     /// The key of `SeenKey`.
     private let seed: (UInt64, UInt64)
     let clock: DatabaseClock
     let shared: SharedState
-    let clerk: Desk<Errand>
-    let reader: Desk<Errand>
+    let changeThread: ConnectionThread<Errand>
+    let reader: ConnectionThread<Errand>
     /// For dead letters: there may be many, and other jobs must not wait for them.
-    let dead: Desk<Errand>
+    let dead: ConnectionThread<Errand>
     let watcher = Watcher<[LaneKey]>()
     let outboxWatcher = Watcher<Void>()
     /// Entries of the outbox that were read and not removed.
     let outboxRead = Mutex<Set<UInt64>>([])
-    private let writer: Desk<QueueJob>
+    private let writer: ConnectionThread<QueueJob>
     private let listener: WorkListener
 
     /// Opens a store, and creates its tables if they are missing.
@@ -42,8 +42,8 @@ public final class PostgresStore: DeliveryQueue {
         self.options = options
         life = state.life
         seed = state.seed
-        let troubles = Troubles(options.onNotice)
-        self.troubles = troubles
+        let outages = OutageTracker(options.onNotice)
+        self.outages = outages
         self.clock = clock
         shared = SharedState(waiting: state.waiting, outcomes: state.nextOutcome)
         func session(_ channel: Int64) -> Lent<Session> {
@@ -52,24 +52,24 @@ public final class PostgresStore: DeliveryQueue {
             made.patienceNs = options.patienceMs * 1_000_000
             return Lent(made)
         }
-        let queue = QueueWriter(state.life, clock, seed: state.seed, options, shared, troubles)
+        let queue = QueueWriter(state.life, clock, seed: state.seed, options, shared, outages)
         let onNotice = options.onNotice
-        writer = Desk(
+        writer = ConnectionThread(
             "sbx-store", session(0),
-            Desk.Duties(
+            ConnectionThread.Duties(
                 groupMax: 4_096, lingerNs: 2_000_000, mayLinger: \.mayLinger,
                 // In an outage it tries itself.
-                restNs: { troubles.reason != nil ? 1_000_000_000 : 5_000_000_000 },
+                restNs: { outages.reason != nil ? 1_000_000_000 : 5_000_000_000 },
                 perform: { queue.perform($0, $1) },
                 refuse: { job, failure in
                     job.refuse(failure)
-                    troubles.refused(job, failure)
+                    outages.refused(job, failure)
                 },
-                turned: { if let failure = $0 { troubles.refused(0, .away, failure.message) } }))
-        let (halves, receivers) = (Halves(), ReceiverSweep(shared, onNotice))
+                turned: { if let failure = $0 { outages.refused(0, .away, failure.message) } }))
+        let (rotation, receivers) = (TableRotation(), ReceiverSweep(shared, onNotice))
         let history = HistoryRotation(shared)
-        clerk = .errands("sbx-clerk", session(1), restNs: 10_000_000_000) { session in
-            Sweep.run(session, life: state.life, clock, halves, history, receivers, onNotice)
+        changeThread = .errands("sbx-changes", session(1), restNs: 10_000_000_000) { session in
+            Sweep.run(session, life: state.life, clock, rotation, history, receivers, onNotice)
         }
         reader = .errands("sbx-reader", session(2))
         dead = .errands("sbx-dead", session(3))
@@ -79,16 +79,16 @@ public final class PostgresStore: DeliveryQueue {
     /// Deliveries that wait: this gateway's changes, and those of others as of the last look at waiting lanes.
     public var waitingCount: Int { shared.waiting.load(ordering: .relaxed) }
     /// The database had no room for the last events.
-    public var isDiskFull: Bool { troubles.stop == .full }
+    public var isDiskFull: Bool { outages.stop == .full }
     /// Whether other gateways were alive within the last half minute.
     public var isShared: Bool { shared.others.load(ordering: .relaxed) > 0 }
     /// Never.
     public var isFileGone: Bool { false }
     /// Events are refused, or were a few seconds ago.
-    public var isFailing: Bool { troubles.reason != nil }
+    public var isFailing: Bool { outages.reason != nil }
     /// Why all events are refused.
     public var stop: StoreStop? {
-        switch troubles.stop {
+        switch outages.stop {
         case .away: .away
         case .nameTaken: .nameTaken
         case .slow, .failed: .failing
@@ -96,11 +96,11 @@ public final class PostgresStore: DeliveryQueue {
         }
     }
     /// Why it is failing.
-    public var trouble: String? { troubles.reason }
+    public var trouble: String? { outages.reason }
 
     /// What each connection has seen of the database.
     public var figures: [StoreFigure] {
-        writer.figures("queue") + clerk.figures("changes") + reader.figures("lookups")
+        writer.figures("queue") + changeThread.figures("changes") + reader.figures("lookups")
             + dead.figures("dead")
     }
 
@@ -176,7 +176,7 @@ public final class PostgresStore: DeliveryQueue {
     private func submit(_ job: QueueJob, untilNs: UInt64? = nil) {
         guard let refusal = writer.submit(job, untilNs: untilNs) else { return }
         job.refuse(refusal)
-        troubles.refused(job, refusal)
+        outages.refused(job, refusal)
     }
 
     /// Closes the store after all pending work.
@@ -184,43 +184,44 @@ public final class PostgresStore: DeliveryQueue {
         await listener.close()
         await reader.close()
         await dead.close()
-        await clerk.close()
+        await changeThread.close()
         submit(.leave)
         await writer.close()
     }
 
-    // MARK: Other desks
+    // MARK: Other threads
 
     /// How long a client waits.
     var patienceNs: UInt64 { options.patienceMs * 1_000_000 }
 
     /// Does something as one transaction.
     func change<Value: Sendable>(
-        on desk: Desk<Errand>? = nil, mustHappen: Bool = false, withinNs: UInt64? = nil,
+        on thread: ConnectionThread<Errand>? = nil, mustHappen: Bool = false,
+        withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (Transaction) throws(TransactionFault) -> Value,
         done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
-        (desk ?? clerk).perform(
+        (thread ?? changeThread).perform(
             owner: token.owner, mustHappen: mustHappen, withinNs: withinNs,
             { session throws(TransactionFault) in try session.transaction(body) }, done)
     }
 
     func change<Value: Sendable>(
-        on desk: Desk<Errand>? = nil, withinNs: UInt64? = nil,
+        on thread: ConnectionThread<Errand>? = nil, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (Transaction) throws(TransactionFault) -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            change(on: desk, withinNs: withinNs, body) { continuation.resume(with: $0) }
+            change(on: thread, withinNs: withinNs, body) { continuation.resume(with: $0) }
         }
     }
 
     /// Looks something up.
     func look<Value: Sendable>(
-        on desk: Desk<Errand>? = nil, withinNs: UInt64? = nil,
+        on thread: ConnectionThread<Errand>? = nil, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (PostgresLink, UInt64) throws(PostgresFault) -> Value,
         done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
-        (desk ?? reader).perform(
+        (thread ?? reader).perform(
             owner: token.owner, withinNs: withinNs,
             { session throws(TransactionFault) in
                 do throws(PostgresFault) {
@@ -232,11 +233,11 @@ public final class PostgresStore: DeliveryQueue {
     }
 
     func look<Value: Sendable>(
-        on desk: Desk<Errand>? = nil, withinNs: UInt64? = nil,
+        on thread: ConnectionThread<Errand>? = nil, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (PostgresLink, UInt64) throws(PostgresFault) -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            look(on: desk, withinNs: withinNs, body) { continuation.resume(with: $0) }
+            look(on: thread, withinNs: withinNs, body) { continuation.resume(with: $0) }
         }
     }
 }

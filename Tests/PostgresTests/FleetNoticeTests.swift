@@ -20,7 +20,7 @@ import Testing
         var options = try rig.options(store.token.owner)
         options.onNotice = { heard.add($0) }
         let writer = QueueWriter(
-            store.life, clock, seed: (1, 2), options, store.shared, Troubles { _ in })
+            store.life, clock, seed: (1, 2), options, store.shared, OutageTracker { _ in })
         let session = Session(
             options.address, usesNames: true, store.life, channel: 9, clock)
         return (writer, session, hand)

@@ -138,7 +138,7 @@ import Testing
                 return
             }
             id += 1
-            rig.store.troubles.endOld(quietNs: 0)
+            rig.store.outages.endOld(quietNs: 0)
         }
         #expect(rig.store.isFailing && rig.store.trouble?.isEmpty == false)
         // One line, however often it is tried.
@@ -148,7 +148,7 @@ import Testing
             trouble == "LOCK" ? ["COMMIT"] : ["ALTER TABLE signalbox.unseen RENAME TO seen"])
         // Without events it finds out itself.
         try await until { rig.store.stop == nil }
-        rig.store.troubles.endOld(quietNs: 0)
+        rig.store.outages.endOld(quietNs: 0)
         #expect(!rig.store.isFailing)
         #expect(rig.notices.texts.count { $0.hasPrefix("ended(") } == 1)
         // What it tried is taken back.
@@ -173,7 +173,7 @@ import Testing
         }
         #expect(rig.store.isFailing && rig.store.stop == nil)
         // The writer tries it without that event.
-        try await until { !rig.store.troubles.isRefusing }
+        try await until { !rig.store.outages.isRefusing }
         #expect(rig.store.isFailing && rig.store.stop == nil)
         await rig.store.close()
         try await database.remove()

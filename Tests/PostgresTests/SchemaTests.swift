@@ -109,7 +109,7 @@ import Testing
         let session = Session(
             try PostgresAddress(address), usesNames: true, store.life, channel: 9,
             DatabaseClock(offsetMs: { 0 }))
-        for _ in 0..<2 { try Halves(bytesMax: -1).tidy(session, nowUnixMs: 1) }
+        for _ in 0..<2 { try TableRotation(bytesMax: -1).tidy(session, nowUnixMs: 1) }
         #expect(try await rig.number("SELECT pg_relation_size('signalbox.block_0')") == 0)
         await store.close()
         // It also copies them elsewhere.

@@ -45,8 +45,8 @@ import Testing
     private static func writer(
         _ store: PostgresStore, _ options: PostgresOptions, _ shared: SharedState
     ) -> (QueueWriter, Session) {
-        let troubles = Troubles { _ in }
-        let writer = QueueWriter(store.life, store.clock, seed: (1, 2), options, shared, troubles)
+        let outages = OutageTracker { _ in }
+        let writer = QueueWriter(store.life, store.clock, seed: (1, 2), options, shared, outages)
         let session = Session(
             options.address, usesNames: true, store.life, channel: 9, store.clock)
         return (writer, session)
@@ -318,13 +318,15 @@ import Testing
         let clock = DatabaseClock(offsetMs: { 0 })
         let session = Session(
             try PostgresAddress(database.address), usesNames: true, store.life, channel: 9, clock)
-        let (halves, receivers) = (Halves(bytesMax: -1), ReceiverSweep(store.shared) { _ in })
+        let (rotation, receivers) = (
+            TableRotation(bytesMax: -1), ReceiverSweep(store.shared) { _ in }
+        )
         let history = HistoryRotation(store.shared)
         for _ in 0..<2 {
             // Each transaction hears the time.
             clock.hear(Int64.max / 2)
             let fault = Sweep.run(
-                session, life: store.life, clock, halves, history, receivers, { _ in })
+                session, life: store.life, clock, rotation, history, receivers, { _ in })
             #expect(fault == nil)
         }
         let left = try await database.run("SELECT count(*) FROM signalbox.seen")

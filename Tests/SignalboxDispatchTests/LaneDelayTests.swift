@@ -28,7 +28,7 @@ import Testing
         _ = rig.state.backlog()
         var lease = StoreLease(token: rig.token)
         lease.deliveries = deliveries
-        let wish = rig.run().todo.wish ?? LeaseWish(max: 9, forMs: 9)
+        let wish = rig.run().effects.wish ?? LeaseWish(max: 9, forMs: 9)
         _ = rig.state.leased(lease, wish, rig.now)
         return rig
     }
@@ -47,7 +47,7 @@ import Testing
     @Test func `a push that expired in a pause says so, also in its dead letter`() {
         let old = received(1, deadline: 1_060_000)
         var rig = resumed(LanePause(whole: note), afterMs: 120_000, [old])
-        let ending = rig.run().todo.endings.first
+        let ending = rig.run().effects.endings.first
         #expect(ending?.kind == .failed(reason: "expired", wasSent: false))
         guard case .dead(1, reason: "expired", let attempt)? = ending?.end else {
             return #expect(Bool(false))
@@ -60,7 +60,7 @@ import Testing
         rig.submit([received(1, route: "other", deadline: 1_030_000)])
         _ = rig.pause(LanePause(routes: ["other": note]))
         rig.wait(ms: 30_000)
-        let ending = rig.run().todo.endings.first
+        let ending = rig.run().effects.endings.first
         #expect(ending?.kind == .failed(reason: "expired", wasSent: false))
         #expect(ending?.outcome.detail.hasPrefix("held 30 s, paused by anna") == true)
     }

@@ -6,31 +6,31 @@ import Testing
 /// A lane whose provider accepts nothing: held, probed, released.
 @Suite struct LaneHoldTests {
     /// A held lane with twelve deliveries in memory, eight of them in flight.
-    static func held() -> (rig: LaneStateRig, todo: LaneTodo) {
+    static func held() -> (rig: LaneStateRig, effects: LaneEffects) {
         var rig = LaneStateRig(batchMax: 8)
         rig.submit(1...12)
         _ = rig.state.turn(rig.now, batchMax: rig.batchMax)
-        let todo = rig.take((1...4).map { $0 }, .retry, reason: "unreachable")
-        return (rig, todo)
+        let effects = rig.take((1...4).map { $0 }, .retry, reason: "unreachable")
+        return (rig, effects)
     }
 
     /// A held lane that has nothing in flight any more, and is due to look at the disk.
     private static func emptied() -> LaneStateRig {
-        var (rig, todo) = held()
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        todo = rig.take([5, 6, 7, 8], .rejected)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        var (rig, effects) = held()
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
+        effects = rig.take([5, 6, 7, 8], .rejected)
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
         return rig
     }
 
     @Test func `failures hold a lane, and everything that was not sent goes back to the disk`() {
-        let (rig, todo) = Self.held()
+        let (rig, effects) = Self.held()
         #expect(rig.state.hold?.cause == .down && rig.state.hold?.reason == "unreachable")
-        #expect(todo.isWithdrawal && todo.holds.count == 1)
-        #expect(todo.kinds.filter { $0.value == .released }.keys.sorted() == [9, 10, 11, 12])
-        guard case .held(.down, _) = todo.holds.first else { return #expect(Bool(false)) }
+        #expect(effects.isWithdrawal && effects.holds.count == 1)
+        #expect(effects.kinds.filter { $0.value == .released }.keys.sorted() == [9, 10, 11, 12])
+        guard case .held(.down, _) = effects.holds.first else { return #expect(Bool(false)) }
     }
 
     @Test func `the reason of a hold is a failure's, also if deliveries of the same group arrived`()
@@ -47,27 +47,27 @@ import Testing
     }
 
     @Test func `one delivery tries after each wait, and the rest follows when it gets through`() {
-        var (rig, todo) = Self.held()
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        var (rig, effects) = Self.held()
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         _ = rig.fault([5, 6, 7, 8], .withdrawn)
-        todo = rig.run().todo
-        #expect(todo.wish == nil)
+        effects = rig.run().effects
+        #expect(effects.wish == nil)
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         #expect(wish?.isProbe == true && wish?.max == 1)
         _ = rig.lend([9], wish)
         #expect(rig.run().sent == [9])
         // Nothing more while the probe runs.
         #expect(rig.state.reserve([delivery(20)]).isEmpty)
         _ = rig.state.backlog()
-        #expect(rig.run().todo.wish == nil)
-        todo = rig.take([9], .delivered, code: 200)
-        guard case .back(.down, afterMs: 1_000) = todo.holds.first else {
+        #expect(rig.run().effects.wish == nil)
+        effects = rig.take([9], .delivered, code: 200)
+        guard case .back(.down, afterMs: 1_000) = effects.holds.first else {
             return #expect(Bool(false))
         }
         #expect(rig.state.hold == nil)
-        #expect(rig.run().todo.wish?.isProbe == false)
+        #expect(rig.run().effects.wish?.isProbe == false)
     }
 
     @Test func `a failed try waits longer`() {
@@ -75,84 +75,84 @@ import Testing
         for wait in [1_000, 2_000, 4_000] as [UInt64] {
             rig.wait(ms: wait - 1)
             _ = rig.state.woken()
-            #expect(rig.run().todo.wish == nil)
+            #expect(rig.run().effects.wish == nil)
             rig.wait(ms: 1)
             _ = rig.state.woken()
-            let wish = rig.run().todo.wish
+            let wish = rig.run().effects.wish
             _ = rig.lend([50], wish)
             #expect(rig.run().sent == [50])
-            let todo = rig.take([50], .retry, code: 503)
-            _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+            let effects = rig.take([50], .retry, code: 503)
+            _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         }
     }
 
     /// Offers what is ready to a plugin without a credential.
-    private static func refuse(_ rig: inout LaneStateRig) -> (ids: [UInt64], todo: LaneTodo) {
+    private static func refuse(_ rig: inout LaneStateRig) -> (ids: [UInt64], effects: LaneEffects) {
         let turn = rig.state.turn(rig.now, batchMax: rig.batchMax)
-        let todo = rig.state.uncredentialed(
+        let effects = rig.state.uncredentialed(
             turn.batch, pauseEndings: turn.pauseEndings, rig.now, random: 0)
-        return (turn.batch.map(\.id), todo)
+        return (turn.batch.map(\.id), effects)
     }
 
     /// A lane with two deliveries whose plugin has waited too long for a credential.
-    private static func uncredentialed() -> (rig: LaneStateRig, todo: LaneTodo) {
+    private static func uncredentialed() -> (rig: LaneStateRig, effects: LaneEffects) {
         var rig = LaneStateRig()
         rig.submit(1...2)
-        var todo = refuse(&rig).todo
+        var effects = refuse(&rig).effects
         for _ in 0..<5 {
-            #expect(rig.state.hold == nil && todo.isEmpty)
+            #expect(rig.state.hold == nil && effects.isEmpty)
             rig.wait(ms: 1_000)
-            todo = refuse(&rig).todo
+            effects = refuse(&rig).effects
         }
-        return (rig, todo)
+        return (rig, effects)
     }
 
     @Test func `a plugin without a credential holds the lane after a while, at no attempt`() {
-        var (rig, todo) = Self.uncredentialed()
+        var (rig, effects) = Self.uncredentialed()
         #expect(rig.state.hold?.cause == .down && rig.state.hold?.reason == "credential")
-        guard case .held(.down, _) = todo.holds.first else { return #expect(Bool(false)) }
-        #expect(todo.kinds == [1: .released, 2: .released])
+        guard case .held(.down, _) = effects.holds.first else { return #expect(Bool(false)) }
+        #expect(effects.kinds == [1: .released, 2: .released])
         // It is tried at growing intervals.
         for wait in [1_000, 2_000, 4_000] as [UInt64] {
-            _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+            _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
             rig.wait(ms: wait - 1)
             _ = rig.state.woken()
-            #expect(rig.run().todo.wish == nil)
+            #expect(rig.run().effects.wish == nil)
             rig.wait(ms: 1)
             _ = rig.state.woken()
-            let wish = rig.run().todo.wish
+            let wish = rig.run().effects.wish
             #expect(wish?.isProbe == true)
             _ = rig.lend([1], wish)
             let tried = Self.refuse(&rig)
-            todo = tried.todo
-            #expect(tried.ids == [1] && todo.holds.isEmpty)
-            #expect(todo.kinds == [1: .released])
+            effects = tried.effects
+            #expect(tried.ids == [1] && effects.holds.isEmpty)
+            #expect(effects.kinds == [1: .released])
         }
     }
 
     @Test func `a credential that comes releases the lane at once`() {
-        var (rig, todo) = Self.uncredentialed()
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        #expect(rig.run().todo.wish == nil)
+        var (rig, effects) = Self.uncredentialed()
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
+        #expect(rig.run().effects.wish == nil)
         #expect(rig.state.credentialsChanged().isTurn)
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         #expect(wish?.isProbe == true)
         _ = rig.lend([1], wish)
         #expect(rig.run().sent == [1])
-        todo = rig.take([1], .delivered, code: 200)
-        #expect(rig.state.hold == nil && todo.holds.count == 1)
+        effects = rig.take([1], .delivered, code: 200)
+        #expect(rig.state.hold == nil && effects.holds.count == 1)
     }
 
     @Test func `credentials that are missing for a moment, now and then, do not hold the lane`() {
         var rig = LaneStateRig()
         rig.submit(1...2)
         for _ in 0..<10 {
-            #expect(Self.refuse(&rig).todo.isEmpty)
+            #expect(Self.refuse(&rig).effects.isEmpty)
             rig.wait(ms: 1_000)
             _ = rig.state.credentialsChanged()
         }
         for _ in 0..<3 {
-            #expect(Self.refuse(&rig).todo.isEmpty)
+            #expect(Self.refuse(&rig).effects.isEmpty)
             rig.wait(ms: LaneState.credentialMs)
         }
         #expect(rig.state.hold == nil)
@@ -162,19 +162,19 @@ import Testing
         var (rig, _) = Self.held()
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         _ = rig.lend([50], wish)
         #expect(rig.run().sent == [50])
         rig.waitWithLeases(ms: Breaker.probeMsMax)
         _ = rig.state.woken()
-        #expect(rig.run().todo.wish?.isProbe == true)
+        #expect(rig.run().effects.wish?.isProbe == true)
     }
 
     @Test func `a try that the plugin gives back is made again`() {
         var (rig, _) = Self.held()
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         _ = rig.lend([50], wish)
         let turn = rig.state.turn(rig.now, batchMax: rig.batchMax)
         #expect(turn.batch.map(\.id) == [50])
@@ -185,49 +185,49 @@ import Testing
 
     @Test func `a held lane whose look at the disk failed looks again`() {
         var rig = Self.emptied()
-        var wish = rig.run().todo.wish
+        var wish = rig.run().effects.wish
         // A probe found only deliveries due later; afterwards the lane merely checks.
         _ = rig.lend([], wish, nextDueInMs: 1_000)
         rig.wait(ms: 1_000)
-        wish = rig.run().todo.wish
+        wish = rig.run().effects.wish
         guard let wish else { return #expect(Bool(false)) }
         _ = rig.state.leased(nil, wish, rig.now)
-        #expect(rig.run().todo.wakeInMs == 1_000)
+        #expect(rig.run().effects.wakeInMs == 1_000)
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        #expect(rig.run().todo.wish?.isProbe == true)
+        #expect(rig.run().effects.wish?.isProbe == true)
     }
 
     @Test func `a hold with nothing left to try is forgotten`() {
         var rig = Self.emptied()
-        let wish = rig.run().todo.wish
-        let todo = rig.lend([], wish)
-        guard case .forgotten(.down) = todo.holds.first else { return #expect(Bool(false)) }
+        let wish = rig.run().effects.wish
+        let effects = rig.lend([], wish)
+        guard case .forgotten(.down) = effects.holds.first else { return #expect(Bool(false)) }
         #expect(rig.state.hold == nil)
     }
 
     @Test func `a hold that may be mended ends though all that waits is due later`() {
         var rig = Self.emptied()
-        #expect(rig.lend([], rig.run().todo.wish, nextDueInMs: 60_000).holds.isEmpty)
-        #expect(rig.state.hold != nil && rig.run().todo.wish == nil)
+        #expect(rig.lend([], rig.run().effects.wish, nextDueInMs: 60_000).holds.isEmpty)
+        #expect(rig.state.hold != nil && rig.run().effects.wish == nil)
         _ = rig.state.tryNow()
-        let todo = rig.lend([], rig.run().todo.wish, nextDueInMs: 60_000)
-        guard case .forgotten(.down) = todo.holds.first else { return #expect(Bool(false)) }
+        let effects = rig.lend([], rig.run().effects.wish, nextDueInMs: 60_000)
+        guard case .forgotten(.down) = effects.holds.first else { return #expect(Bool(false)) }
         #expect(rig.state.hold == nil)
     }
 
     @Test func `a hold is forgotten when the last delivery in flight has ended`() {
-        var (rig, todo) = Self.held()
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        var (rig, effects) = Self.held()
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        var wish = rig.run().todo.wish
+        var wish = rig.run().effects.wish
         #expect(rig.lend([], wish).holds.isEmpty)
-        #expect(rig.run().todo.wish == nil)
-        todo = rig.take([5, 6, 7, 8], .rejected)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        #expect(rig.run().effects.wish == nil)
+        effects = rig.take([5, 6, 7, 8], .rejected)
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         _ = rig.state.woken()
-        wish = rig.run().todo.wish
+        wish = rig.run().effects.wish
         #expect(wish?.isProbe == true)
         #expect(rig.lend([], wish).holds.count == 1)
         #expect(rig.state.hold == nil)
@@ -240,14 +240,14 @@ import Testing
         var rig = LaneStateRig()
         rig.submit(1...9)
         #expect(rig.run().sent.count == 9)
-        func refused(_ ids: [UInt64]) -> LaneTodo {
+        func refused(_ ids: [UInt64]) -> LaneEffects {
             rig.take(ids, kind, code: 403) { $0.scope = .instance }
         }
         _ = rig.take([1], .delivered, code: 200)
         let retry = LaneEnding.Kind.retry(atUnixMs: rig.now.unixMs + 1_000, isFree: true)
         for id in [2, 4, 6] as [UInt64] {
-            let todo = refused([id])
-            #expect(todo.kinds == [id: retry] && todo.holds.isEmpty)
+            let effects = refused([id])
+            #expect(effects.kinds == [id: retry] && effects.holds.isEmpty)
             _ = rig.take([id + 1], .delivered, code: 200)
         }
         // An answer about the push itself does not say that the key is good.
@@ -271,17 +271,17 @@ import Testing
         rig.submit(1...2)
         var refused = Outcome(item: 77, kind: .config, reason: "InvalidProviderToken")
         refused.scope = .instance
-        let todo = rig.state.hear(refused, rig.now, random: 0)
+        let effects = rig.state.hear(refused, rig.now, random: 0)
         #expect(rig.state.hold?.cause == .misconfigured)
-        guard case .held(.misconfigured, let why?) = todo.holds.first else {
+        guard case .held(.misconfigured, let why?) = effects.holds.first else {
             return #expect(Bool(false))
         }
         #expect(why.scope == .app)
-        #expect(todo.kinds == [1: .released, 2: .released])
+        #expect(effects.kinds == [1: .released, 2: .released])
         #expect(rig.state.hear(refused, rig.now, random: 0).isEmpty)
         // New credentials are tried at once.
         _ = rig.state.credentialsChanged()
-        #expect(rig.run().todo.wish?.isProbe == true)
+        #expect(rig.run().effects.wish?.isProbe == true)
     }
 
     @Test func `a delivery that is reset again and again says nothing about the others`() {
@@ -289,8 +289,8 @@ import Testing
         for _ in 0..<50 {
             rig.submit([delivery(1, attempt: 2)])
             _ = rig.run()
-            let todo = rig.take([1], .retry, reason: "reset")
-            _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+            let effects = rig.take([1], .retry, reason: "reset")
+            _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
             rig.wait(ms: 40_000)
             _ = rig.run()
         }

@@ -37,11 +37,11 @@ import Testing
         rig.submit(7...8)
         #expect(rig.state.turn(rig.now, batchMax: 1).batch.map(\.id) == [4])
         rig.wait(ms: Self.leaseMs / 4)
-        let todo = rig.state.tended(rig.now)
-        #expect(todo.kinds == [5: .released, 6: .released])
-        #expect(todo.extension?.ids.sorted() == [4, 7, 8])
+        let effects = rig.state.tended(rig.now)
+        #expect(effects.kinds == [5: .released, 6: .released])
+        #expect(effects.extension?.ids.sorted() == [4, 7, 8])
         // They come again, and are looked at then.
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         _ = rig.state.turn(rig.now, batchMax: 0)
         _ = rig.lend([5, 6], nil)
         #expect(rig.run().sent.sorted() == [5, 6, 7, 8])
@@ -50,15 +50,17 @@ import Testing
     @Test func `a delivery whose device has left its user is ended, and the others are sent`() {
         var rig = LaneStateRig()
         _ = rig.state.backlog()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         var lease = StoreLease(token: rig.token)
         lease.deliveries = (1...3).map { delivery($0, attempt: 2) }
         lease.departed = [2, 9]
-        var todo = rig.state.leased(lease, wish ?? LeaseWish(max: 1, forMs: 1), rig.now)
-        #expect(todo.kinds == [2: .cancelled] && todo.arrived == 3)
-        #expect(todo.endings.first?.outcome.reason == "user_left")
-        guard case .delivered(2, nil) = todo.endings.first?.end else { return #expect(Bool(false)) }
-        todo = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        var effects = rig.state.leased(lease, wish ?? LeaseWish(max: 1, forMs: 1), rig.now)
+        #expect(effects.kinds == [2: .cancelled] && effects.arrived == 3)
+        #expect(effects.endings.first?.outcome.reason == "user_left")
+        guard case .delivered(2, nil) = effects.endings.first?.end else {
+            return #expect(Bool(false))
+        }
+        effects = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         #expect(rig.run().sent == [1, 3])
         #expect(rig.state.count == 2)
     }
@@ -70,14 +72,14 @@ import Testing
         _ = rig.run()
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        guard let wish = rig.run().todo.wish, wish.isProbe else { return #expect(Bool(false)) }
+        guard let wish = rig.run().effects.wish, wish.isProbe else { return #expect(Bool(false)) }
         var lease = StoreLease(token: rig.token)
         lease.deliveries = [delivery(9)]
         lease.departed = [9]
-        let todo = rig.state.leased(lease, wish, rig.now)
-        #expect(todo.kinds == [9: .cancelled])
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        #expect(rig.run().todo.wish?.isProbe == true)
+        let effects = rig.state.leased(lease, wish, rig.now)
+        #expect(effects.kinds == [9: .cancelled])
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
+        #expect(rig.run().effects.wish?.isProbe == true)
     }
 
     @Test func `an extension that failed is asked for again at the next look`() {
@@ -127,15 +129,16 @@ import Testing
         var rig = Self.busy()
         rig.wait(ms: Self.leaseMs / 2)
         // No notice has come: the turn looks at the clock.
-        let (sent, todo) = rig.run()
+        let (sent, effects) = rig.run()
         #expect(sent.isEmpty)
         // Unsent deliveries are dropped, and those that wait for a connection are withdrawn.
-        #expect(todo.isWithdrawal && todo.arrived == -3 && rig.state.count == 3)
-        #expect(todo.lines.map(\.count) == [3] && todo.lines.map(\.reason) == ["not_extended"])
-        #expect(todo.leasesLost == 3)
+        #expect(effects.isWithdrawal && effects.arrived == -3 && rig.state.count == 3)
+        #expect(
+            effects.lines.map(\.count) == [3] && effects.lines.map(\.reason) == ["not_extended"])
+        #expect(effects.leasesLost == 3)
         // Nothing is accepted until the leases are safe again.
-        #expect(todo.wish == nil && rig.state.reserve([delivery(20)]).isEmpty)
-        #expect(rig.run().todo.isWithdrawal == false)
+        #expect(effects.wish == nil && rig.state.reserve([delivery(20)]).isEmpty)
+        #expect(rig.run().effects.isWithdrawal == false)
     }
 
     @Test func `what the carrier has may leave until the first lease may end`() {
@@ -158,8 +161,8 @@ import Testing
         rig.wait(ms: Self.leaseMs / 2)
         _ = rig.run()
         // If it were released, a successor that has leased it under the same token might lose it.
-        let todo = rig.fault([1], .withdrawn)
-        #expect(todo.endings.isEmpty && todo.arrived == -1)
+        let effects = rig.fault([1], .withdrawn)
+        #expect(effects.endings.isEmpty && effects.arrived == -1)
         #expect(rig.run().sent.isEmpty)
         // Deliveries that a plugin holds back are not offered again either.
         rig.state.heldBack([delivery(2)], pauseEndings: 0, rig.now)
@@ -172,9 +175,9 @@ import Testing
         var rig = Self.busy()
         rig.wait(ms: Self.leaseMs / 2)
         _ = rig.run()
-        let todo = rig.take([1, 2, 3], .delivered, code: 200)
-        #expect(todo.kinds == [1: .delivered, 2: .delivered, 3: .delivered])
-        let wish = rig.run().todo.wish
+        let effects = rig.take([1, 2, 3], .delivered, code: 200)
+        #expect(effects.kinds == [1: .delivered, 2: .delivered, 3: .delivered])
+        let wish = rig.run().effects.wish
         #expect(wish != nil)
         _ = rig.lend([4, 5, 6], wish)
         #expect(rig.run().sent == [4, 5, 6])
@@ -189,29 +192,29 @@ import Testing
         }
         #expect(wish.ids.sorted() == [1, 2, 3])
         _ = rig.state.extended(wish, LeaseRefusal(), rig.now)
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `a process that was stopped for longer than a lease sends nothing of it`() {
         var rig = LaneStateRig()
         _ = rig.state.backlog()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         // The store's answer was in transit all that time.
         rig.wait(ms: 2 * Self.leaseMs)
         _ = rig.lend([1, 2], wish)
-        let (sent, todo) = rig.run()
-        #expect(sent.isEmpty && todo.arrived == -2)
-        #expect(todo.wish != nil)
+        let (sent, effects) = rig.run()
+        #expect(sent.isEmpty && effects.arrived == -2)
+        #expect(effects.wish != nil)
     }
 
     @Test func `what was sent and settled by somebody else meanwhile is told and counted`() {
         var rig = Self.busy()
         var refusal = LeaseRefusal()
         refusal.lost = [2]
-        let todo = rig.state.stored(
+        let effects = rig.state.stored(
             [.delivered(1), .delivered(2)], refusal, wereLate: false, rig.now)
-        #expect(todo.lines.map(\.reason) == ["taken_over"] && todo.lines.map(\.count) == [1])
-        #expect(todo.leasesLost == 1)
+        #expect(effects.lines.map(\.reason) == ["taken_over"] && effects.lines.map(\.count) == [1])
+        #expect(effects.leasesLost == 1)
     }
 
     @Test func `what somebody else has taken over is dropped, told once and counted`() {
@@ -222,11 +225,11 @@ import Testing
         }
         var refusal = LeaseRefusal()
         refusal.lost = [2, 5, 99]
-        let todo = rig.state.extended(wish, refusal, rig.now)
-        #expect(todo.arrived == -2 && todo.leasesLost == 2)
-        #expect(todo.lines.map(\.reason) == ["taken_over"] && todo.lines.map(\.count) == [2])
+        let effects = rig.state.extended(wish, refusal, rig.now)
+        #expect(effects.arrived == -2 && effects.leasesLost == 2)
+        #expect(effects.lines.map(\.reason) == ["taken_over"] && effects.lines.map(\.count) == [2])
         // Delivery 2 may still wait for a connection.
-        #expect(todo.isWithdrawal)
+        #expect(effects.isWithdrawal)
         #expect(rig.run().sent == [4, 6])
         // The new holder reports how it ended.
         #expect(rig.take([2], .delivered, code: 200).endings.isEmpty)
@@ -236,8 +239,8 @@ import Testing
     @Test func `an outdated token drops everything, and nothing is told of it any more`() {
         var rig = Self.busy()
         _ = rig.fault([3], .timeout)
-        let todo = rig.state.fenced(under: rig.token, rig.now)
-        #expect(todo.isWithdrawal && todo.arrived == -5 && todo.leasesLost == 5)
+        let effects = rig.state.fenced(under: rig.token, rig.now)
+        #expect(effects.isWithdrawal && effects.arrived == -5 && effects.leasesLost == 5)
         #expect(rig.state.token == nil && rig.state.count == 0)
         #expect(rig.take([1, 2], .delivered, code: 200).endings.isEmpty)
         let late = rig.state.takeLate(
@@ -246,7 +249,7 @@ import Testing
         // It continues under the store's next token.
         let old = rig.token
         rig.token.epoch = 2
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         _ = rig.lend([1, 2], wish)
         #expect(rig.state.token?.epoch == 2)
         // What was requested under the old token changes nothing.
@@ -260,7 +263,7 @@ import Testing
         var rig = Self.busy()
         _ = rig.state.fenced(under: rig.token, rig.now)
         rig.token.epoch = 2
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         #expect(rig.lend([1, 2, 4], wish).arrived == 3)
         #expect(rig.run().sent == [4])
         #expect(rig.take([1], .delivered, code: 200).kinds == [1: .delivered])
@@ -275,8 +278,8 @@ import Testing
     @Test func `a lease under a newer token drops what is held under the older one`() {
         var rig = Self.busy()
         rig.token.epoch = 2
-        let todo = rig.lend([5, 9], nil)
-        #expect(todo.isWithdrawal && todo.arrived == 2 - 6)
+        let effects = rig.lend([5, 9], nil)
+        #expect(effects.isWithdrawal && effects.arrived == 2 - 6)
         #expect(rig.run().sent == [5, 9])
     }
 
@@ -288,19 +291,19 @@ import Testing
         rig.token.epoch = 2
         _ = rig.lend([7], nil)
         _ = rig.run()
-        let todo = rig.state.committed(
+        let effects = rig.state.committed(
             [delivery(1)], under: old, askedMs: rig.now.steadyMs, isMoreOnDisk: false
-        ).todo
-        #expect(todo.arrived == 0)
-        #expect(rig.run().todo.wish != nil)
+        ).effects
+        #expect(effects.arrived == 0)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `what was known to be over and is lent again was not settled`() {
         var rig = LaneStateRig()
         rig.submit(1...1)
         _ = rig.run()
-        let todo = rig.fault([1], .timeout)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        let effects = rig.fault([1], .timeout)
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         let late = rig.state.takeLate(
             [Outcome(item: 1, kind: .delivered)], rig.now, random: { 0 })
         var refusal = LeaseRefusal()
@@ -313,8 +316,8 @@ import Testing
         var rig = LaneStateRig()
         rig.submit(1...2)
         _ = rig.run()
-        let todo = rig.fault([1], .timeout)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        let effects = rig.fault([1], .timeout)
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         _ = rig.state.takeLate([Outcome(item: 1, kind: .delivered)], rig.now, random: { 0 })
         // The store refuses that settlement, too, which the lane has not heard yet.
         _ = rig.state.fenced(under: rig.token, rig.now)
@@ -330,26 +333,26 @@ import Testing
         _ = rig.state.leave(rig.now)
         let late = rig.state.committed(
             [delivery(1)], under: rig.token, askedMs: asked, isMoreOnDisk: false)
-        #expect(late.todo.returned?.ids == [1])
-        #expect(late.todo.returned?.endMs == asked + Self.leaseMs / 2)
+        #expect(late.effects.returned?.ids == [1])
+        #expect(late.effects.returned?.endMs == asked + Self.leaseMs / 2)
     }
 
     @Test func `a try that was lost lets another delivery try`() {
         var (rig, _) = LaneHoldTests.held()
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         _ = rig.lend([50], wish)
         #expect(rig.run().sent == [50])
         _ = rig.state.fenced(under: rig.token, rig.now)
-        #expect(rig.run().todo.wish?.isProbe == true)
+        #expect(rig.run().effects.wish?.isProbe == true)
     }
 
     @Test func `a try that somebody else has taken over lets another delivery try`() {
         var (rig, _) = LaneHoldTests.held()
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        let first = rig.run().todo.wish
+        let first = rig.run().effects.wish
         _ = rig.lend([50], first)
         #expect(rig.run().sent == [50])
         rig.wait(ms: Self.leaseMs / 4)
@@ -359,6 +362,6 @@ import Testing
         var refusal = LeaseRefusal()
         refusal.lost = [50]
         _ = rig.state.extended(wish, refusal, rig.now)
-        #expect(rig.run().todo.wish?.isProbe == true)
+        #expect(rig.run().effects.wish?.isProbe == true)
     }
 }

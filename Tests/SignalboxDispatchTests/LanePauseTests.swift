@@ -20,20 +20,20 @@ import Testing
         var rig = LaneStateRig(batchMax: 2)
         rig.submit(1...4)
         _ = rig.state.turn(rig.now, batchMax: 2)
-        var todo = rig.pause(whole)
-        #expect(todo.isWithdrawal && !todo.isHaste)
-        todo.add(rig.run().todo)
-        #expect(todo.kinds == [3: .released, 4: .released])
-        todo = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        todo.add(rig.run().todo)
-        #expect(todo.wish == nil && todo.wakeInMs == nil)
+        var effects = rig.pause(whole)
+        #expect(effects.isWithdrawal && !effects.isHaste)
+        effects.add(rig.run().effects)
+        #expect(effects.kinds == [3: .released, 4: .released])
+        effects = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
+        effects.add(rig.run().effects)
+        #expect(effects.wish == nil && effects.wakeInMs == nil)
         // What comes now stays on disk.
         #expect(rig.state.reserve([delivery(9)]).isEmpty)
         _ = rig.state.backlog()
-        #expect(rig.run().todo.wish == nil)
+        #expect(rig.run().effects.wish == nil)
         rig.wait(ms: 60_000)
         _ = rig.state.woken()
-        #expect(rig.run().todo.wish == nil)
+        #expect(rig.run().effects.wish == nil)
         #expect(!rig.state.isAsleep(rig.now))
     }
 
@@ -43,10 +43,10 @@ import Testing
         rig.submit(1...3)
         #expect(rig.run().sent == [1, 2, 3])
         _ = rig.pause(whole)
-        var todo = rig.fault([3], .withdrawn)
-        todo.add(rig.take([1], .delivered, code: 200))
-        todo.add(rig.run().todo)
-        #expect(todo.kinds == [1: .delivered, 3: .released])
+        var effects = rig.fault([3], .withdrawn)
+        effects.add(rig.take([1], .delivered, code: 200))
+        effects.add(rig.run().effects)
+        #expect(effects.kinds == [1: .delivered, 3: .released])
     }
 
     @Test func `what was being committed when a sender was paused goes to the disk`() {
@@ -57,8 +57,8 @@ import Testing
         _ = rig.run()
         _ = rig.state.committed(
             [delivery(1)], under: rig.token, askedMs: rig.now.steadyMs, isMoreOnDisk: false)
-        let (sent, todo) = rig.run()
-        #expect(sent.isEmpty && todo.kinds == [1: .released])
+        let (sent, effects) = rig.run()
+        #expect(sent.isEmpty && effects.kinds == [1: .released])
     }
 
     @Test func `a resumed sender asks for what waits`() {
@@ -67,7 +67,7 @@ import Testing
         _ = rig.state.backlog()
         _ = rig.run()
         _ = rig.pause(LanePause())
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         #expect(wish != nil)
         _ = rig.lend([1, 2], wish)
         #expect(rig.run().sent == [1, 2])
@@ -77,14 +77,14 @@ import Testing
         var rig = LaneStateRig()
         rig.submit([delivery(1), other(2), other(3, deadline: rig.now.unixMs + 5_000), delivery(4)])
         _ = rig.pause(LanePause(routes: ["other": note]))
-        let (sent, todo) = rig.run()
+        let (sent, effects) = rig.run()
         #expect(sent == [1, 4])
         #expect(
-            todo.kinds == [
+            effects.kinds == [
                 2: .aside(untilUnixMs: rig.now.unixMs + LaneState.asideMs),
                 3: .aside(untilUnixMs: rig.now.unixMs + 5_000),
             ])
-        guard case .retry(3, afterMs: 5_000, let attempt, isFree: true) = todo.endings.last?.end
+        guard case .retry(3, afterMs: 5_000, let attempt, isFree: true) = effects.endings.last?.end
         else { return #expect(Bool(false)) }
         #expect(attempt.reason == "paused")
         // Later ones are not even taken over.
@@ -97,23 +97,23 @@ import Testing
         _ = rig.state.backlog()
         var lease = StoreLease(token: rig.token)
         lease.deliveries = [other(1)]
-        var todo = rig.run().todo
-        _ = rig.state.leased(lease, todo.wish ?? LeaseWish(max: 1, forMs: 1), rig.now)
-        todo = rig.run().todo
-        #expect(todo.kinds.count == 1)
+        var effects = rig.run().effects
+        _ = rig.state.leased(lease, effects.wish ?? LeaseWish(max: 1, forMs: 1), rig.now)
+        effects = rig.run().effects
+        #expect(effects.kinds.count == 1)
         // The route is resumed before the store has the delivery: it is hastened again when it has.
         #expect(rig.pause(LanePause()).isHaste)
-        let stored = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        let stored = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         #expect(stored.isHaste)
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish != nil)
         #expect(!rig.state.stored([], wereLate: false, rig.now).isHaste)
     }
 
     @Test func `to pause a second route hastens nothing, and the same order twice does nothing`() {
         var rig = LaneStateRig()
         _ = rig.pause(LanePause(routes: ["a": note]))
-        let todo = rig.pause(LanePause(routes: ["a": note, "b": note]))
-        #expect(!todo.isHaste && todo.isWithdrawal)
+        let effects = rig.pause(LanePause(routes: ["a": note, "b": note]))
+        #expect(!effects.isHaste && effects.isWithdrawal)
         _ = rig.run()
         #expect(rig.pause(LanePause(routes: ["a": note, "b": note])).isEmpty)
     }
@@ -129,8 +129,8 @@ import Testing
         #expect(rig.run().sent == [1])
         var order = CancelOrder(beforeUnixMs: 100)
         order.route = "r"
-        let todo = rig.pause(LanePause(cancelled: [order]))
-        #expect(todo.isWithdrawal)
+        let effects = rig.pause(LanePause(cancelled: [order]))
+        #expect(effects.isWithdrawal)
         #expect(rig.state.inFlight(coveredBy: order) == 1)
         rig.submit([received(2, atMs: 99), received(3, atMs: 100)])
         let (sent, ended) = rig.run()

@@ -33,7 +33,7 @@ import Testing
         _ = rig.state.tended(rig.now)
         _ = rig.state.backlog()
         #expect(rested(rig) == nil)
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         #expect(wish != nil && rested(rig) == nil)
         _ = rig.lend([], wish)
         _ = rig.run()

@@ -37,7 +37,7 @@ import Testing
                 gateways[0].rig.state.committed(
                     deliveries.filter { taken.contains($0.id) }, under: rig.token,
                     askedMs: rig.now.steadyMs, isMoreOnDisk: taken.count < deliveries.count
-                ).todo, 0)
+                ).effects, 0)
         }
 
         /// Puts deliveries on disk, and tells all gateways.
@@ -72,22 +72,22 @@ import Testing
 
         private mutating func look(_ index: Int) {
             let now = gateways[index].rig.now
-            let todo = gateways[index].rig.state.tended(now, isShared: gateways.count > 1)
-            if let wish = todo.extension {
+            let effects = gateways[index].rig.state.tended(now, isShared: gateways.count > 1)
+            if let wish = effects.extension {
                 perform(gateways[index].rig.state.extended(wish, LeaseRefusal(), now), index)
             }
-            perform(todo, index)
+            perform(effects, index)
         }
 
         private mutating func run(_ index: Int) {
-            let (sent, todo) = gateways[index].rig.run()
+            let (sent, effects) = gateways[index].rig.run()
             gateways[index].queue += sent
-            perform(todo, index)
+            perform(effects, index)
         }
 
-        private mutating func perform(_ todo: LaneTodo, _ index: Int) {
+        private mutating func perform(_ effects: LaneEffects, _ index: Int) {
             let now = gateways[index].rig.now
-            if todo.isWithdrawal {
+            if effects.isWithdrawal {
                 // All but those that are on their way.
                 let back = Array(gateways[index].queue.dropFirst(10))
                 gateways[index].queue = Array(gateways[index].queue.prefix(10))
@@ -96,20 +96,20 @@ import Testing
                     perform(gateways[index].rig.state.answered([result]), index)
                 }
             }
-            if !todo.endings.isEmpty {
+            if !effects.endings.isEmpty {
                 let stored = gateways[index].rig.state.stored(
-                    todo.endings.map(\.end), wereLate: false, now)
-                store(todo.endings.filter { $0.kind == .released }.map(\.delivery))
+                    effects.endings.map(\.end), wereLate: false, now)
+                store(effects.endings.filter { $0.kind == .released }.map(\.delivery))
                 perform(stored, index)
             }
-            if let wish = todo.wish {
+            if let wish = effects.wish {
                 var lease = StoreLease(token: gateways[index].rig.token)
                 lease.deliveries = Array(disk.prefix(wish.max))
                 disk.removeFirst(lease.deliveries.count)
                 lease.hasMore = !disk.isEmpty
                 perform(gateways[index].rig.state.leased(lease, wish, now), index)
             }
-            if todo.isTurn { run(index) }
+            if effects.isTurn { run(index) }
         }
     }
 

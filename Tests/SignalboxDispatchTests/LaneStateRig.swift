@@ -24,7 +24,7 @@ struct LaneStateRig {
     }
 
     /// Operators have paused this, and nothing else.
-    mutating func pause(_ order: LanePause) -> LaneTodo { state.pause(order, now) }
+    mutating func pause(_ order: LanePause) -> LaneEffects { state.pause(order, now) }
 
     mutating func wait(ms: UInt64) {
         now.unixMs += ms
@@ -45,41 +45,41 @@ struct LaneStateRig {
 
     /// Submits the deliveries of an event, which the lane takes over.
     @discardableResult
-    mutating func submit(_ deliveries: [Delivery]) -> LaneTodo {
+    mutating func submit(_ deliveries: [Delivery]) -> LaneEffects {
         let taken = state.reserve(deliveries)
         return state.committed(
             deliveries.filter { taken.contains($0.id) }, under: token, askedMs: now.steadyMs,
             isMoreOnDisk: taken.count < deliveries.count
-        ).todo
+        ).effects
     }
 
     @discardableResult
-    mutating func submit(_ ids: ClosedRange<UInt64>) -> LaneTodo {
+    mutating func submit(_ ids: ClosedRange<UInt64>) -> LaneEffects {
         submit(ids.map { delivery($0) })
     }
 
     /// Runs turns until the lane is idle. Returns what it offered and what is to be done.
-    mutating func run() -> (sent: [UInt64], todo: LaneTodo) {
+    mutating func run() -> (sent: [UInt64], effects: LaneEffects) {
         var sent: [UInt64] = []
-        var todo = LaneTodo()
+        var effects = LaneEffects()
         while true {
             let turn = state.turn(now, batchMax: batchMax)
-            todo.add(turn.todo)
+            effects.add(turn.effects)
             sent += turn.batch.map(\.id)
-            if !turn.outcomes.isEmpty { todo.add(take(turn.outcomes)) }
-            if turn.isLast { return (sent, todo) }
+            if !turn.outcomes.isEmpty { effects.add(take(turn.outcomes)) }
+            if turn.isLast { return (sent, effects) }
         }
     }
 
     /// Reports outcomes of sent deliveries.
-    mutating func take(_ outcomes: [Outcome]) -> LaneTodo {
+    mutating func take(_ outcomes: [Outcome]) -> LaneEffects {
         state.take(outcomes, now, random: { 0 }, policy: { [policy] _ in policy })
     }
 
     mutating func take(
         _ ids: [UInt64], _ kind: Outcome.Kind, code: UInt32 = 0, reason: String = "r",
         _ change: (inout Outcome) -> Void = { _ in }
-    ) -> LaneTodo {
+    ) -> LaneEffects {
         take(
             ids.map { id in
                 var outcome = Outcome(item: id, kind: kind, reason: reason)
@@ -90,16 +90,16 @@ struct LaneStateRig {
     }
 
     /// Reports a transport fault for these deliveries.
-    mutating func fault(_ ids: [UInt64], _ fault: TransportFault) -> LaneTodo {
-        var todo = state.answered([PushResult(items: ids, answer: .fault(fault))])
-        todo.add(run().todo)
-        return todo
+    mutating func fault(_ ids: [UInt64], _ fault: TransportFault) -> LaneEffects {
+        var effects = state.answered([PushResult(items: ids, answer: .fault(fault))])
+        effects.add(run().effects)
+        return effects
     }
 
     /// Lets the store lease these deliveries to the lane.
     mutating func lend(
         _ ids: [UInt64], _ wish: LeaseWish?, hasMore: Bool = false, nextDueInMs: UInt64? = nil
-    ) -> LaneTodo {
+    ) -> LaneEffects {
         var lease = StoreLease(token: token)
         lease.deliveries = ids.map { delivery($0) }
         lease.hasMore = hasMore
@@ -109,10 +109,10 @@ struct LaneStateRig {
     }
 
     /// Holds the lane: the provider is unreachable.
-    mutating func hold(_ ids: [UInt64]) -> LaneTodo { fault(ids, .unreachable) }
+    mutating func hold(_ ids: [UInt64]) -> LaneEffects { fault(ids, .unreachable) }
 }
 
-extension LaneTodo {
+extension LaneEffects {
     var kinds: [UInt64: LaneEnding.Kind] {
         Dictionary(endings.map { ($0.delivery.id, $0.kind) }) { $1 }
     }

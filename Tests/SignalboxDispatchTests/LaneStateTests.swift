@@ -27,28 +27,28 @@ import Testing
         let taken = rig.state.reserve([delivery(1), delivery(2)])
         // Meanwhile something else is committed, for which there is no room.
         _ = rig.state.backlog()
-        #expect(rig.run().todo.wish == nil)
-        let todo = rig.state.cancelled(taken.count)
-        #expect(todo.isTurn)
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish == nil)
+        let effects = rig.state.cancelled(taken.count)
+        #expect(effects.isTurn)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `deliveries that fit are sent at once, and the rest waits on disk`() {
         var rig = LaneStateRig(inMemoryMax: 8)
         #expect(rig.submit(1...10).isTurn)
-        let (sent, todo) = rig.run()
+        let (sent, effects) = rig.run()
         // The last eighth of the room is for high priority.
         #expect(sent == Array(1...7))
-        #expect(todo.wish == nil)
+        #expect(effects.wish == nil)
         _ = rig.take(Array(1...7), .delivered, code: 200)
-        #expect(rig.run().todo.wish?.max == 8)
+        #expect(rig.run().effects.wish?.max == 8)
     }
 
     @Test func `what waits on disk goes before what comes`() {
         var rig = LaneStateRig()
         _ = rig.state.backlog()
         #expect(rig.state.reserve([delivery(1)]).isEmpty)
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         #expect(rig.state.reserve([delivery(1)]).isEmpty)
         _ = rig.lend([], wish)
         #expect(rig.state.reserve([delivery(1)]) == [1])
@@ -57,11 +57,11 @@ import Testing
     @Test func `something stored while a lease is asked for is not forgotten`() {
         var rig = LaneStateRig()
         _ = rig.state.backlog()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         #expect(wish != nil)
         _ = rig.state.backlog()
         _ = rig.lend([], wish)
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `a lease that overtakes the answer to a settlement loses nothing`() {
@@ -78,13 +78,13 @@ import Testing
     @Test func `a store that fails is asked again a second later`() {
         var rig = LaneStateRig()
         _ = rig.state.backlog()
-        guard let wish = rig.run().todo.wish else { return #expect(Bool(false)) }
+        guard let wish = rig.run().effects.wish else { return #expect(Bool(false)) }
         _ = rig.state.leased(nil, wish, rig.now)
-        let todo = rig.run().todo
-        #expect(todo.wish == nil && todo.wakeInMs == 1_000)
+        let effects = rig.run().effects
+        #expect(effects.wish == nil && effects.wakeInMs == 1_000)
         rig.wait(ms: 1_000)
         #expect(rig.state.woken().isTurn)
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `nothing comes into memory while the store cannot settle`() {
@@ -95,9 +95,9 @@ import Testing
         rig.state.unsettled(changes.count)
         #expect(rig.state.reserve([delivery(2)]).isEmpty)
         _ = rig.state.backlog()
-        #expect(rig.run().todo.wish == nil)
+        #expect(rig.run().effects.wish == nil)
         #expect(rig.state.stored(changes, wereLate: true, rig.now).isTurn)
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `no more is sent than the window holds while the store records no outcomes`() {
@@ -105,15 +105,15 @@ import Testing
         _ = rig.state.backlog()
         var ends: [LeaseEnd] = []
         for first in [UInt64(1), 5] {
-            _ = rig.lend(Array(first..<first + 4), rig.run().todo.wish, hasMore: true)
+            _ = rig.lend(Array(first..<first + 4), rig.run().effects.wish, hasMore: true)
             let sent = rig.run().sent
             ends += rig.take(sent, .delivered, code: 200).endings.map(\.end)
         }
         #expect(ends.count == 8)
-        #expect(rig.run().todo.wish == nil)
+        #expect(rig.run().effects.wish == nil)
         #expect(rig.state.reserve([delivery(9)]).isEmpty)
         #expect(rig.state.stored([ends[0]], wereLate: false, rig.now).isTurn)
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `an outcome ends a delivery once`() {
@@ -136,12 +136,12 @@ import Testing
         let ended = rig.take([1], .retry, code: 418)
         #expect(ended.kinds == [1: .retry(atUnixMs: at, isFree: false)])
         // A lease would not find it before the store knows of it.
-        #expect(rig.run().todo.wakeInMs == nil)
+        #expect(rig.run().effects.wakeInMs == nil)
         #expect(rig.state.stored(ended.endings.map(\.end), wereLate: false, rig.now).isTurn)
-        #expect(rig.run().todo.wakeInMs == 1_000)
+        #expect(rig.run().effects.wakeInMs == 1_000)
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
-        #expect(rig.run().todo.wish != nil)
+        #expect(rig.run().effects.wish != nil)
     }
 
     @Test func `a wall clock that is set neither holds the lane nor is missed`() {
@@ -153,13 +153,13 @@ import Testing
         rig.now.unixMs -= 900_000
         rig.now.steadyMs += 2_000
         _ = rig.state.woken()
-        #expect(rig.run().todo.wish?.isProbe == true)
+        #expect(rig.run().effects.wish?.isProbe == true)
         // A delivery that is due in an hour is looked for before that.
         var other = LaneStateRig()
         _ = other.state.backlog()
-        let wish = other.run().todo.wish
+        let wish = other.run().effects.wish
         _ = other.lend([], wish, nextDueInMs: 3_600_000)
-        #expect(other.run().todo.wakeInMs == LaneState.lookMs)
+        #expect(other.run().effects.wakeInMs == LaneState.lookMs)
     }
 
     @Test func `a plugin that says again is asked a second later, or when it says so`() {
@@ -169,7 +169,7 @@ import Testing
         rig.state.heldBack(
             Array(turn.batch.dropFirst()), pauseEndings: turn.pauseEndings, rig.now)
         var rest = rig.run()
-        #expect(rest.sent.isEmpty && rest.todo.wakeInMs == 1_000)
+        #expect(rest.sent.isEmpty && rest.effects.wakeInMs == 1_000)
         #expect(rig.state.resume().isTurn)
         // The plugin resumed while it was being asked.
         turn = rig.state.turn(rig.now, batchMax: rig.batchMax)
@@ -191,9 +191,9 @@ import Testing
     @Test func `past its deadline a delivery is not sent, and no attempt is counted`() {
         var rig = LaneStateRig()
         rig.submit([delivery(1, deadline: rig.now.unixMs), delivery(2)])
-        let (sent, todo) = rig.run()
+        let (sent, effects) = rig.run()
         #expect(sent == [2])
-        #expect(todo.kinds == [1: .failed(reason: "expired", wasSent: false)])
+        #expect(effects.kinds == [1: .failed(reason: "expired", wasSent: false)])
     }
 
     @Test func `what was withdrawn before it was sent is settled, and nobody sees it`() {
@@ -207,10 +207,10 @@ import Testing
         }
         var rig = LaneStateRig()
         rig.submit([push(1, isWithdrawn: false), push(2, isWithdrawn: true)])
-        let (sent, todo) = rig.run()
+        let (sent, effects) = rig.run()
         #expect(sent == [2])
-        #expect(todo.endings.map(\.outcome.reason) == ["taken_back"])
-        #expect(todo.kinds == [1: .superseded(reason: "taken_back")])
+        #expect(effects.endings.map(\.outcome.reason) == ["taken_back"])
+        #expect(effects.kinds == [1: .superseded(reason: "taken_back")])
     }
 }
 
@@ -228,19 +228,19 @@ import Testing
         let next = rig.run()
         // No attempt is counted, the store is not told, and the order stays.
         #expect(next.sent == [4, 5, 6, 2, 3] || next.sent == [2, 3, 4, 5, 6])
-        #expect(next.todo.endings.isEmpty)
+        #expect(next.effects.endings.isEmpty)
     }
 
     @Test func `a late answer ends a delivery on disk, and a lease cannot bring it back`() {
         var rig = LaneStateRig { $0.lateAnswerMs = 5_000 }
         rig.submit(1...1)
         _ = rig.run()
-        let todo = rig.fault([1], .timeout)
-        #expect(todo.kinds == [1: .retry(atUnixMs: rig.now.unixMs + 5_000, isFree: false)])
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        let effects = rig.fault([1], .timeout)
+        #expect(effects.kinds == [1: .retry(atUnixMs: rig.now.unixMs + 5_000, isFree: false)])
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         // A lease is in transit when the answer arrives.
         _ = rig.state.backlog()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         let late = rig.state.takeLate(
             [Outcome(item: 1, kind: .delivered, reason: "ok")], rig.now, random: { 0 })
         #expect(late.kinds == [1: .delivered])
@@ -253,11 +253,11 @@ import Testing
         var rig = LaneStateRig()
         rig.submit(1...1)
         _ = rig.run()
-        let todo = rig.fault([1], .timeout)
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        let effects = rig.fault([1], .timeout)
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
         rig.wait(ms: 2_000)
         _ = rig.state.woken()
-        let wish = rig.run().todo.wish
+        let wish = rig.run().effects.wish
         _ = rig.lend([1], wish)
         #expect(rig.run().sent == [1])
         let late = rig.state.takeLate(
@@ -290,7 +290,7 @@ import Testing
         _ = rig.state.backlog()
         rig.state.drain()
         let rest = rig.run()
-        #expect(rest.sent == [1, 2] && rest.todo.wish == nil)
+        #expect(rest.sent == [1, 2] && rest.effects.wish == nil)
         #expect(rig.state.reserve([delivery(3)]).isEmpty)
         let (isServed, _) = rig.state.committed(
             [], under: rig.token, askedMs: 0, isMoreOnDisk: true)
@@ -301,20 +301,20 @@ import Testing
         var rig = LaneStateRig(batchMax: 2)
         rig.submit(1...5)
         _ = rig.state.turn(rig.now, batchMax: rig.batchMax)
-        let todo = rig.state.leave(rig.now)
-        #expect(todo.isWithdrawal)
-        #expect(todo.kinds == [3: .released, 4: .released, 5: .released])
+        let effects = rig.state.leave(rig.now)
+        #expect(effects.isWithdrawal)
+        #expect(effects.kinds == [3: .released, 4: .released, 5: .released])
         // Its successor is notified once they are on disk.
         #expect(
-            rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now).isForSuccessor)
+            rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now).isForSuccessor)
         // What the pool had not sent follows; what is in flight ends here.
         #expect(rig.fault([1], .withdrawn).kinds == [1: .released])
         #expect(rig.take([2], .delivered, code: 200).kinds == [2: .delivered])
         // Later deliveries are not for this lane.
         let late = rig.state.committed(
             [delivery(9)], under: rig.token, askedMs: 0, isMoreOnDisk: false)
-        #expect(late.todo.returned?.ids == [9])
-        #expect(rig.run().todo.wish == nil)
+        #expect(late.effects.returned?.ids == [9])
+        #expect(rig.run().effects.wish == nil)
     }
 
     @Test func `a lane that stops reads what has come back, and gives back the rest`() {
@@ -323,8 +323,8 @@ import Testing
         _ = rig.run()
         _ = rig.state.learned([Outcome(item: 1, kind: .delivered, reason: "ok")])
         #expect(rig.state.stop(rig.now).endings.isEmpty)
-        let todo = rig.run().todo
-        #expect(todo.kinds == [1: .delivered, 2: .released, 3: .released])
+        let effects = rig.run().effects
+        #expect(effects.kinds == [1: .delivered, 2: .released, 3: .released])
         #expect(rig.state.isStopped)
         #expect(!rig.state.backlog().isTurn)
         // A lease that comes too late is returned, too.

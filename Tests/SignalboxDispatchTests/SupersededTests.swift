@@ -25,8 +25,8 @@ import Testing
     }
 
     /// The store knows of these.
-    private func stored(_ todo: LaneTodo, _ rig: inout LaneStateRig) {
-        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+    private func stored(_ effects: LaneEffects, _ rig: inout LaneStateRig) {
+        _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)
     }
 
     @Test func `a failure that a newer accepted push of its key has overtaken is not tried again`()
@@ -55,9 +55,9 @@ import Testing
         var again = push(1, at: 1)
         again.attempt = 2
         _ = rig.state.leased(lease([again], rig), LeaseWish(max: 1, forMs: 1), rig.now)
-        let (sent, todo) = rig.run()
+        let (sent, effects) = rig.run()
         #expect(sent.isEmpty)
-        #expect(todo.kinds == [1: .superseded(reason: "newer_accepted")])
+        #expect(effects.kinds == [1: .superseded(reason: "newer_accepted")])
     }
 
     @Test
@@ -70,12 +70,12 @@ import Testing
             push(2, at: 2) { $0.collapse = "else" }, push(6, at: 6),
             push(7, at: 1) { $0.collapse = "" },
         ])
-        let (sent, todo) = rig.run()
+        let (sent, effects) = rig.run()
         #expect(sent == [5, 3, 2, 6, 7])
-        #expect(todo.kinds == [4: .superseded(reason: "taken_back")])
+        #expect(effects.kinds == [4: .superseded(reason: "taken_back")])
         // One that came earlier and is tried again.
         _ = rig.state.leased(lease([push(8, at: 1)], rig), LeaseWish(max: 1, forMs: 1), rig.now)
-        #expect(rig.run().todo.kinds == [8: .superseded(reason: "taken_back")])
+        #expect(rig.run().effects.kinds == [8: .superseded(reason: "taken_back")])
         // A newer push that is shown is not removed by its retry.
         _ = rig.take([6], .delivered)
         #expect(
@@ -86,8 +86,8 @@ import Testing
         var rig = LaneStateRig()
         var lease = lease([push(1, at: 1), push(2, at: 2) { $0.badge = 3 }], rig)
         lease.stale = [1: .shown, 2: .badge]
-        let todo = rig.state.leased(lease, LeaseWish(max: 2, forMs: 1), rig.now)
-        #expect(todo.kinds == [1: .superseded(reason: "newer_accepted")])
+        let effects = rig.state.leased(lease, LeaseWish(max: 2, forMs: 1), rig.now)
+        #expect(effects.kinds == [1: .superseded(reason: "newer_accepted")])
         let turn = rig.state.turn(rig.now, batchMax: nil)
         #expect(turn.batch.map(\.id) == [2])
         #expect(turn.batch.first?.content.notification.badge == nil)
@@ -133,10 +133,10 @@ import Testing
         rig.submit([other, key, dead, dry, push(9, at: 9)])
         _ = rig.run()
         _ = rig.take([9], .delivered)
-        let todo = rig.take([1, 2, 4], .retry, code: 503)
+        let effects = rig.take([1, 2, 4], .retry, code: 503)
         for id in [1, 2, 4] as [UInt64] {
-            guard case .retry? = todo.kinds[id] else {
-                Issue.record("\(id) is \(String(describing: todo.kinds[id]))")
+            guard case .retry? = effects.kinds[id] else {
+                Issue.record("\(id) is \(String(describing: effects.kinds[id]))")
                 continue
             }
         }

@@ -25,25 +25,25 @@ import Testing
         #expect(atOnce == [0, 0, 0])
     }
 
-    @Test func `suspects go one at a time until the cause has shown twice`() {
-        var suspects = Suspects()
-        #expect(!suspects.isOn(nowMs: 0))
-        let together = suspects.crashed([1, 2, 3], isAlone: true, nowMs: 10)
-        #expect(!together && suspects.isOn(nowMs: 11))
-        suspects.cleared([1, 3])
-        #expect(suspects.isOn(nowMs: 12))
-        let alone = suspects.crashed([2], isAlone: true, nowMs: 13)
+    @Test func `poison go one at a time until the cause has shown twice`() {
+        var poison = PoisonTracker()
+        #expect(!poison.isOn(nowMs: 0))
+        let together = poison.crashed([1, 2, 3], isAlone: true, nowMs: 10)
+        #expect(!together && poison.isOn(nowMs: 11))
+        poison.cleared([1, 3])
+        #expect(poison.isOn(nowMs: 12))
+        let alone = poison.crashed([2], isAlone: true, nowMs: 13)
         // Something else was in flight, too, so that proves nothing.
-        let unclear = suspects.crashed([2], isAlone: false, nowMs: 14)
-        let twice = suspects.crashed([2], isAlone: true, nowMs: 15)
+        let unclear = poison.crashed([2], isAlone: false, nowMs: 14)
+        let twice = poison.crashed([2], isAlone: true, nowMs: 15)
         #expect(!alone && !unclear && twice)
-        #expect(!suspects.isOn(nowMs: 16))
+        #expect(!poison.isOn(nowMs: 16))
     }
 
     @Test func `after others an item proves to be the cause at its fourth crash`() {
-        var suspects = Suspects()
+        var poison = PoisonTracker()
         func crashed(isFirst: Bool) -> Bool {
-            suspects.crashed([1], isAlone: true, isFirst: isFirst, nowMs: 0)
+            poison.crashed([1], isAlone: true, isFirst: isFirst, nowMs: 0)
         }
         let after = (1...4).map { _ in crashed(isFirst: false) }
         #expect(after == [false, false, false, true])
@@ -52,16 +52,16 @@ import Testing
     }
 
     @Test func `suspicion ends by itself`() {
-        var suspects = Suspects()
-        _ = suspects.crashed([1, 2], isAlone: true, nowMs: 0)
-        #expect(suspects.isOn(nowMs: 599_999))
-        #expect(!suspects.isOn(nowMs: 600_000))
-        // The record of suspects does not grow without limit.
+        var poison = PoisonTracker()
+        _ = poison.crashed([1, 2], isAlone: true, nowMs: 0)
+        #expect(poison.isOn(nowMs: 599_999))
+        #expect(!poison.isOn(nowMs: 600_000))
+        // The record of poison does not grow without limit.
         for round in 0..<100 {
             let first = UInt64(round * 1_000)
-            _ = suspects.crashed(Array(first..<first + 1_000), isAlone: true, nowMs: 700_000)
+            _ = poison.crashed(Array(first..<first + 1_000), isAlone: true, nowMs: 700_000)
         }
-        #expect(suspects.isOn(nowMs: 700_001))
+        #expect(poison.isOn(nowMs: 700_001))
     }
 
     static func batch(

@@ -28,7 +28,7 @@ package struct TraceTool: Sendable {
         let store = try options.existingStore(config)
         do {
             let trace = try await TraceSearch.run(query, in: store)
-            let paused = try await PauseBook.entries(in: store)
+            let paused = try await PauseOrders.entries(in: store)
             await store.close()
             return TraceTool(trace.json(query, holds: paused.map { TraceHold($0) }), query)
         } catch {

@@ -59,7 +59,7 @@ struct DeadAdmin: Sendable {
     /// The answer if a name does not exist. Not checked for later batches, which may find no letters left.
     private func refusal(_ selection: DeadSelection) async throws -> HTTPServerAnswer? {
         guard selection.fromID == 0 else { return nil }
-        let names = KnownNames(context.live.now)
+        let names = KnownNames(context.current.generation)
         return try await names.fault(of: selection, in: store).map { Problem(404, $0).answer }
     }
 

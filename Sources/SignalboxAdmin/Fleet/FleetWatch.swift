@@ -89,8 +89,8 @@ final class FleetWatch: Sendable {
         }
         out.members = [
             Fleet.Member(
-                name: context.machinery.name, version: Release.version,
-                configuration: context.live.now.plan.digest,
+                name: context.runtime.name, version: Release.version,
+                configuration: context.current.generation.plan.digest,
                 startedUnixMs: startedUnixMs, heartbeatUnixMs: fleet.nowUnixMs, leased: leased)
         ]
         return out

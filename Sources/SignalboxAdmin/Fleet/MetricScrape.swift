@@ -41,7 +41,7 @@ struct MetricScrape {
             let isPaused = context.pauses.entry(of: lane.key) != nil
             return (lane.key, isPaused ? .paused : LaneStanding(hold: lane.hold))
         }
-        let instances = context.live.now.instances
+        let instances = context.current.generation.instances
         for key in lanes.refusals.keys where instances.serves(key) {
             states.append((key, .cannotStart))
         }
@@ -85,7 +85,7 @@ struct MetricScrape {
     }
 
     private func setCertificates() {
-        guard let tls = context.live.now.plan.config.gateway.tls else { return }
+        guard let tls = context.current.generation.plan.config.gateway.tls else { return }
         func rows(_ use: String, _ pem: [UInt8]) -> [(labels: [String], value: Double)] {
             Certificate.all(pem: pem).map { ([use, $0.subject], Double($0.notAfterUnixS)) }
         }

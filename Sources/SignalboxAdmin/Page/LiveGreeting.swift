@@ -17,28 +17,30 @@ final class LiveGreeting: Sendable {
     init(_ context: DispatchContext) { self.context = context }
 
     var json: JSONValue {
-        let live = context.live.now
+        let current = context.current.generation
         return known.withLock { known in
-            if known.generation !== live { known = Known(generation: live, json: make(live)) }
+            if known.generation !== current {
+                known = Known(generation: current, json: make(current))
+            }
             return known.json
         }
     }
 
-    private func make(_ live: Generation) -> JSONValue {
+    private func make(_ current: Generation) -> JSONValue {
         .object([
-            .init("gateway", .string(context.machinery.name)),
+            .init("gateway", .string(context.runtime.name)),
             .init("version", .string(Release.version)),
-            .init("configuration", .string(live.plan.digest)),
-            .init("changes", .bool(live.plan.config.gateway.adminToken != nil)),
-            .init("history", .bool(live.keepsHistory)),
-            .init("graph", RouteGraph(live.plan.routes).json),
-            .init("instances", .array(instances(live).map { .string($0) })),
+            .init("configuration", .string(current.plan.digest)),
+            .init("changes", .bool(current.plan.config.gateway.adminToken != nil)),
+            .init("history", .bool(current.keepsHistory)),
+            .init("graph", RouteGraph(current.plan.routes).json),
+            .init("instances", .array(instances(current).map { .string($0) })),
         ])
     }
 
     /// Instances whose requests a dry run can trace.
-    private func instances(_ live: Generation) -> [String] {
-        let mute = live.plan.plugins.filter(\.isMute).map(\.name)
-        return live.instances.ingesting.subtracting(mute).sorted()
+    private func instances(_ current: Generation) -> [String] {
+        let mute = current.plan.plugins.filter(\.isMute).map(\.name)
+        return current.instances.ingesting.subtracting(mute).sorted()
     }
 }

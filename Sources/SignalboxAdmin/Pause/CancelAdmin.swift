@@ -41,7 +41,7 @@ struct CancelAdmin: Sendable {
                 400, "give sender, route, user, event or older_than_ms, or \"all\": true"
             ).answer
         }
-        let names = KnownNames(context.live.now)
+        let names = KnownNames(context.current.generation)
         if !body.flag("gone"), let fault = names.fault(sender: order.sender, route: order.route) {
             return Problem(
                 404,

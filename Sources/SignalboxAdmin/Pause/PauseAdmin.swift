@@ -57,7 +57,7 @@ struct PauseAdmin: Sendable {
     private func pause(
         _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
     ) async throws -> HTTPServerAnswer {
-        if let fault = KnownNames(context.live.now).fault(kind, name) {
+        if let fault = KnownNames(context.current.generation).fault(kind, name) {
             return Problem(404, fault).answer
         }
         let entry = PauseEntry(kind: kind, name: name, note: note)
@@ -70,7 +70,7 @@ struct PauseAdmin: Sendable {
         _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
     ) async throws -> HTTPServerAnswer {
         if try await context.pauses.resume(kind, name, by: note) { return changed(true) }
-        if let fault = KnownNames(context.live.now).fault(kind, name) {
+        if let fault = KnownNames(context.current.generation).fault(kind, name) {
             return Problem(404, fault).answer
         }
         return changed(false)

@@ -39,7 +39,7 @@ struct Readiness {
             if row.isDegraded { isDegraded = true }
         }
         let absent = absentLanes
-        let outages = context.live.now.instances.instances.compactMap { instance in
+        let outages = context.current.generation.instances.instances.compactMap { instance in
             instance.outage.map { (instance.name, $0) }
         }
         let receivers = context.outcomes.senders
@@ -61,7 +61,7 @@ struct Readiness {
         let shown = ShownSenders(senders + absent)
         var members: [JSONValue.Member] = [.init("status", .string(status))]
         members += reason(isDiskFull: isDiskFull, isFailing: isFailing)
-        members.append(.init("gateway", .string(context.machinery.name)))
+        members.append(.init("gateway", .string(context.runtime.name)))
         members.append(.init("waiting", .integer(Int64(store.waitingCount))))
         members += disk
         members.append(.init("senders", .array(shown.rows)))
@@ -120,7 +120,7 @@ struct Readiness {
 
     /// Senders with waiting deliveries that cannot start or are not configured.
     private var absentLanes: [JSONValue] {
-        let instances = context.live.now.instances
+        let instances = context.current.generation.instances
         let refusals = lanes.refusals
         // A plugin that a reload removed cannot start either, but that is intended.
         let refused = refusals.sorted { $0.key < $1.key }.filter { instances.serves($0.key) }

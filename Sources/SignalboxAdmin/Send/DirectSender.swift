@@ -20,7 +20,7 @@ struct DirectSender: Sendable {
         var tookMs = 0.0
     }
 
-    let machinery: Machinery
+    let runtime: GatewayRuntime
     let instances: InstanceSet
 
     func send(_ delivery: Delivery) async -> Result {
@@ -60,7 +60,7 @@ struct DirectSender: Sendable {
         guard !batch.requests.isEmpty else { return }
         let trouble = Mutex("")
         let (answers, continuation) = AsyncStream.makeStream(of: PushResult.self)
-        let pool = try machinery.pushes.makePool(
+        let pool = try runtime.pushes.makePool(
             endpoint: try endpoint.pushEndpoint(proxies),
             onResults: { for answer in $0 { continuation.yield(answer) } },
             onEvent: { event in

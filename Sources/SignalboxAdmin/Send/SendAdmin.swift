@@ -18,7 +18,7 @@ struct SendAdmin: Sendable {
     private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
         do {
             let push = try OnePush(json: try JSONValue.parse(request.body))
-            let generation = context.live.now
+            let generation = context.current.generation
             let senders = generation.instances.senders.keys.sorted()
             guard senders.contains(push.via) else {
                 throw TrialFault(
@@ -28,7 +28,7 @@ struct SendAdmin: Sendable {
             }
             let devices = try await devices(push, generation.plan)
             let sender = DirectSender(
-                machinery: context.machinery, instances: generation.instances)
+                runtime: context.runtime, instances: generation.instances)
             var results: [DirectSender.Result] = []
             for (index, device) in devices.prefix(Self.devicesMax).enumerated() {
                 results.append(

@@ -27,7 +27,7 @@ final class TrialAdmin: Sendable {
         defer { isBusy.store(false, ordering: .releasing) }
         do {
             let wanted = try TrialRequest(json: try JSONValue.parse(request.body))
-            let trial = Trial(context.live.now.plan, program, registry: context.store)
+            let trial = Trial(context.current.generation.plan, program, registry: context.store)
             return .json(try await trial.run(wanted).json)
         } catch let fault as JSONFault {
             return Problem(400, "the body is not JSON: \(fault.message)").answer

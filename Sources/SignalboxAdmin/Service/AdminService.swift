@@ -85,7 +85,7 @@ package final class AdminService: AsyncHTTPServerHandler {
     }
 
     package func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        let access = AdminAccess(address, context.live.now.plan.config.gateway)
+        let access = AdminAccess(address, context.current.generation.plan.config.gateway)
         switch paths.find(request.method, request.path) {
         case .found(let path):
             let refusal = access.refusal(request, isGuarded: path.isRecorded)

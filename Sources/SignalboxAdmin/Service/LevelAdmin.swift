@@ -28,13 +28,13 @@ struct LevelAdmin: Sendable {
                 "level must be one of \(LogLevels.all.joined(separator: ", "))\(hint)"
             ).answer
         }
-        guard let log = context.machinery.logLevel else {
+        guard let log = context.runtime.logLevel else {
             return Problem(409, "the program that embeds the gateway has a logger of its own")
                 .answer
         }
         let before = log.level
         log.level = level
-        context.machinery.records.notice(
+        context.runtime.records.notice(
             "log level changed", metadata: ["before": "\(before)", "after": "\(level)"])
         return answer()
     }

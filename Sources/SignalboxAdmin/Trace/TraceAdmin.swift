@@ -9,7 +9,7 @@ struct TraceAdmin: Sendable {
     let lanes: LaneTable
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        guard context.live.now.keepsHistory else {
+        guard context.current.generation.keepsHistory else {
             return Problem(404, "gateway.history is false: nothing is kept for traces").answer
         }
         let query: TraceQuery
@@ -38,7 +38,7 @@ struct TraceAdmin: Sendable {
 
     /// The other routes of the events' sources.
     private var routes: JSONValue.Member {
-        let routes = context.live.now.router.routes.map { route in
+        let routes = context.current.generation.router.routes.map { route in
             JSONValue.object([
                 .init("route", .string(route.name)),
                 .init("sources", .array(route.sources.map { .string($0) })),

@@ -31,11 +31,11 @@ final class HostProbe: @unchecked Sendable {
     /// Whether every struct is longer than today's contract says.
     let isNewer: Bool
     /// Where outcomes of the send role go.
-    let flights = FlightBook()
+    let flights = SubmittedFlights()
     /// Where batches of the source role go.
-    let batches = BatchBook()
+    let batches = EmittedBatches()
     /// Answers of the observe role.
-    let answers = AnswerBook()
+    let answers = ObserverAnswers()
     private let isOver = Atomic<Bool>(false)
     private let used = Mutex<Set<String>>([])
 

@@ -3,31 +3,31 @@ internal import Synchronization
 
 /// What the state asks to be done.
 extension Lane {
-    func perform(_ todo: LaneTodo) {
-        guard !todo.isEmpty else { return }
-        if todo.arrived != 0 { world.clock.adjust(inMemory: todo.arrived) }
-        if !todo.endings.isEmpty { settle(todo.endings) }
-        if let late = todo.returned { giveBack(late) }
-        for line in todo.lines { world.ledger.write(line, of: key) }
-        if todo.isWithdrawal { carrier.withdraw() }
-        if todo.isHaste { world.store.hasten(key) }
-        for change in todo.holds { turned(change) }
-        if todo.isForSuccessor { onReturned() }
-        if todo.leasesLost > 0 { world.ledger.leasesLost(key, count: todo.leasesLost) }
-        if let wish = todo.extension { extend(wish) }
-        if let wish = todo.wish {
+    func perform(_ effects: LaneEffects) {
+        guard !effects.isEmpty else { return }
+        if effects.arrived != 0 { world.clock.adjust(inMemory: effects.arrived) }
+        if !effects.endings.isEmpty { settle(effects.endings) }
+        if let late = effects.returned { giveBack(late) }
+        for line in effects.lines { world.outcomeSink.write(line, of: key) }
+        if effects.isWithdrawal { carrier.withdraw() }
+        if effects.isHaste { world.store.hasten(key) }
+        for change in effects.holds { turned(change) }
+        if effects.isForSuccessor { onReturned() }
+        if effects.leasesLost > 0 { world.outcomeSink.leasesLost(key, count: effects.leasesLost) }
+        if let wish = effects.extension { extend(wish) }
+        if let wish = effects.wish {
             let askedMs = world.clock.now.steadyMs
             world.store.lease(key, wish) { lease in
                 let lease = lease.map { self.withoutUnderWay($0, askedMs: askedMs) }
                 self.step { state, now in state.leased(lease, wish, now) }
             }
         }
-        if let ms = todo.wakeInMs {
+        if let ms = effects.wakeInMs {
             world.clock.wake(lane: number, inMs: ms) {
                 self.step { state, _ in state.woken() }
             }
         }
-        if todo.isTurn { world.clock.run { self.run() } }
+        if effects.isTurn { world.clock.run { self.run() } }
     }
 
     /// Leaves to a predecessor what it still has in flight: the store leases it again if a pause exceeds its lease.
@@ -36,16 +36,16 @@ extension Lane {
     func withoutUnderWay(_ lease: StoreLease, askedMs: UInt64) -> StoreLease {
         var lease = lease
         for lane in predecessors() where !lease.deliveries.isEmpty {
-            let (rest, leaseMs, todo) = lane.change {
-                let (rest, todo) = $0.retake(
+            let (rest, leaseMs, effects) = lane.change {
+                let (rest, effects) = $0.retake(
                     lease.deliveries, under: lease.token, askedMs: askedMs)
-                return (rest, $0.rules.leaseMs, todo)
+                return (rest, $0.rules.leaseMs, effects)
             }
             if rest.count < lease.deliveries.count {
                 lease.nextDueInMs = min(lease.nextDueInMs ?? leaseMs, leaseMs)
             }
             lease.deliveries = rest
-            lane.perform(todo)
+            lane.perform(effects)
         }
         return lease
     }
@@ -59,8 +59,8 @@ extension Lane {
             // Their leases were lost meanwhile: the new holder reports their outcome.
             return world.clock.adjust(inMemory: -count)
         }
-        let pack = world.ledger.record(endings)
-        settle(world.ledger.ends(of: endings), under: token, pack, count, wereLate: false)
+        let pack = world.outcomeSink.record(endings)
+        settle(world.outcomeSink.ends(of: endings), under: token, pack, count, wereLate: false)
     }
 
     /// Repeats until the store has them: an accepted push must not be sent again.
@@ -101,7 +101,7 @@ extension Lane {
     }
 
     func turned(_ change: LaneHoldChange) {
-        world.ledger.held(key, change)
+        world.outcomeSink.held(key, change)
         switch change {
         case .held(let cause, let why):
             guard let why, why.scope == .instance, cause != .down else { return }

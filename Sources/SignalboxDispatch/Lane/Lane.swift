@@ -4,8 +4,8 @@ internal import Synchronization
 /// Sends the deliveries of one sender and app: lease, offer, classify, settle.
 ///
 /// Window, breaker and connections are its own, so lanes do not affect each other. `LaneState` decides; this shell
-/// calls store, carrier, ledger and clock. At most one worker runs a lane at a time. The lock guards the state; while
-/// it is held, nothing else is called but the clock's random numbers and the ledger's retry policies.
+/// calls store, carrier, outcome sink and clock. At most one worker runs a lane at a time. The lock guards the state; while
+/// it is held, nothing else is called but the clock's random numbers and the outcome sink's retry policies.
 public final class Lane: Sendable {
     struct Cell {
         var state: LaneState
@@ -111,19 +111,19 @@ public final class Lane: Sendable {
     public func committed(
         _ taken: [Delivery], under token: LeaseToken, askedMs: UInt64, isMoreOnDisk: Bool
     ) -> Bool {
-        let (isServed, todo) = change {
+        let (isServed, effects) = change {
             $0.committed(taken, under: token, askedMs: askedMs, isMoreOnDisk: isMoreOnDisk)
         }
-        perform(todo)
+        perform(effects)
         return isServed
     }
 
     /// The commit failed, so reserved room is freed.
     public func cancelled(_ count: Int) {
-        let (todo, waiters) = cell.withLock { cell in
+        let (effects, waiters) = cell.withLock { cell in
             (cell.state.cancelled(count), cell.takeWaiters())
         }
-        perform(todo)
+        perform(effects)
         for waiter in waiters { waiter.resume() }
     }
 
@@ -206,7 +206,7 @@ public final class Lane: Sendable {
 
     // MARK: Work
 
-    func step(_ body: (inout LaneState, LaneTime) -> LaneTodo) {
+    func step(_ body: (inout LaneState, LaneTime) -> LaneEffects) {
         let now = world.clock.now
         perform(change { body(&$0, now) })
     }
@@ -233,26 +233,26 @@ public final class Lane: Sendable {
                 let turn = cell.state.turn(now, batchMax: batchMax)
                 return (turn, turn.isLast ? cell.takeWaiters() : [])
             }
-            var todo = turn.todo
+            var effects = turn.effects
             if !turn.isLast {
                 turnSinceMs.store(now.steadyMs, ordering: .relaxed)
-                work(turn, batchMax, now, &todo)
+                work(turn, batchMax, now, &effects)
                 turnSinceMs.store(0, ordering: .relaxed)
             }
-            perform(todo)
+            perform(effects)
             for waiter in waiters { waiter.resume() }
             if turn.isLast { return }
         }
     }
 
     private func work(
-        _ turn: LaneTurn, _ batchMax: Int, _ now: LaneTime, _ todo: inout LaneTodo
+        _ turn: LaneTurn, _ batchMax: Int, _ now: LaneTime, _ effects: inout LaneEffects
     ) {
-        take(turn.outcomes, now, &todo)
+        take(turn.outcomes, now, &effects)
         if !turn.late.isEmpty {
             let outcomes = carrier.classify(turn.late)
             let clock = world.clock
-            todo.add(
+            effects.add(
                 cell.withLock {
                     $0.state.takeLate(outcomes, now, random: { clock.random() })
                 })
@@ -270,12 +270,12 @@ public final class Lane: Sendable {
                 else { continue }
                 carrier.leave(connection: from.connection)
             }
-            take(outcomes, now, &todo)
+            take(outcomes, now, &effects)
         }
         guard !turn.batch.isEmpty else { return }
-        world.ledger.offered(turn.batch, unixMs: now.unixMs)
+        world.outcomeSink.offered(turn.batch, unixMs: now.unixMs)
         switch carrier.offer(turn.batch) {
-        case .taken(let settled): take(settled, now, &todo)
+        case .taken(let settled): take(settled, now, &effects)
         case .held(let first):
             let back = Array(turn.batch.dropFirst(first))
             cell.withLock {
@@ -283,7 +283,7 @@ public final class Lane: Sendable {
             }
         case .uncredentialed:
             let chance = world.clock.random()
-            todo.add(
+            effects.add(
                 cell.withLock {
                     $0.state.uncredentialed(
                         turn.batch, pauseEndings: turn.pauseEndings, now, random: chance)
@@ -292,7 +292,7 @@ public final class Lane: Sendable {
             take(
                 turn.batch.map {
                     LaneOffer.failure(of: $0, words: words, isCredential: isCredential)
-                }, now, &todo)
+                }, now, &effects)
         }
     }
 
@@ -305,14 +305,14 @@ public final class Lane: Sendable {
         }
     }
 
-    private func take(_ outcomes: [Outcome], _ now: LaneTime, _ todo: inout LaneTodo) {
+    private func take(_ outcomes: [Outcome], _ now: LaneTime, _ effects: inout LaneEffects) {
         guard !outcomes.isEmpty else { return }
-        let (clock, ledger) = (world.clock, world.ledger)
-        todo.add(
+        let (clock, outcomeSink) = (world.clock, world.outcomeSink)
+        effects.add(
             cell.withLock {
                 $0.state.take(
                     outcomes, now, random: { clock.random() },
-                    policy: { ledger.policy(of: $0) })
+                    policy: { outcomeSink.policy(of: $0) })
             })
     }
 }

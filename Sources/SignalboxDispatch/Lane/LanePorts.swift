@@ -4,13 +4,13 @@ public import SignalboxCore
 public struct LaneWorld: Sendable {
     let clock: any LaneClock
     let store: any LaneStore
-    let ledger: any LaneLedger
+    let outcomeSink: any OutcomeSink
 
     /// Puts a world together.
-    public init(clock: any LaneClock, store: any LaneStore, ledger: any LaneLedger) {
+    public init(clock: any LaneClock, store: any LaneStore, outcomeSink: any OutcomeSink) {
         self.clock = clock
         self.store = store
-        self.ledger = ledger
+        self.outcomeSink = outcomeSink
     }
 }
 
@@ -51,7 +51,7 @@ public protocol LaneStore: Sendable {
 }
 
 /// What is recorded about a lane's deliveries.
-public protocol LaneLedger: Sendable {
+public protocol OutcomeSink: Sendable {
     /// The retry policy of a delivery.
     func policy(of delivery: Delivery) -> RetryPolicy
     /// Deliveries are handed to the carrier.
@@ -68,7 +68,7 @@ public protocol LaneLedger: Sendable {
     func write(_ line: LaneLine, of lane: LaneKey)
 }
 
-extension LaneLedger {
+extension OutcomeSink {
     /// What the store is told about deliveries.
     func ends(of endings: [LaneEnding]) -> [LeaseEnd] {
         endings.map { ending in

@@ -17,26 +17,26 @@ extension LaneState {
     /// `isServed` is false if the lane is ending; what is on disk is then for its successor.
     public mutating func committed(
         _ taken: [Delivery], under token: LeaseToken, askedMs: UInt64, isMoreOnDisk: Bool
-    ) -> (isServed: Bool, todo: LaneTodo) {
+    ) -> (isServed: Bool, effects: LaneEffects) {
         window.release(reserved: taken.count)
         if isMoreOnDisk { noteBacklog() }
-        var todo = turnSoon()
+        var effects = turnSoon()
         if life == .open || life == .draining {
-            take(taken, under: token, askedMs: askedMs, into: &todo)
+            take(taken, under: token, askedMs: askedMs, into: &effects)
         } else {
-            todo.returned = back(taken, token, askedMs)
+            effects.returned = back(taken, token, askedMs)
         }
-        return (life == .open, todo)
+        return (life == .open, effects)
     }
 
     /// The commit failed: its room is free for what waits on disk.
-    public mutating func cancelled(_ count: Int) -> LaneTodo {
+    public mutating func cancelled(_ count: Int) -> LaneEffects {
         window.release(reserved: count)
-        return disk.hasBacklog ? turnSoon() : LaneTodo()
+        return disk.hasBacklog ? turnSoon() : LaneEffects()
     }
 
     /// Something waits on disk.
-    public mutating func backlog() -> LaneTodo {
+    public mutating func backlog() -> LaneEffects {
         noteBacklog()
         return turnSoon()
     }
@@ -81,7 +81,7 @@ extension LaneState {
     /// The store leased deliveries, or failed and is asked again a second later.
     public mutating func leased(
         _ lease: StoreLease?, _ wish: LeaseWish, _ now: LaneTime
-    ) -> LaneTodo {
+    ) -> LaneEffects {
         disk.isLeasing = false
         guard let lease else {
             // The failed request may have been made without a backlog, to end a hold: it must be repeated.
@@ -93,10 +93,10 @@ extension LaneState {
         disk.hasBacklog =
             lease.hasMore || disk.hasNews || (wish.isProbe && !lease.deliveries.isEmpty)
         if let wait = lease.nextDueInMs { noteDue(now.steadyMs + wait) }
-        var todo = turnSoon()
+        var effects = turnSoon()
         guard life == .open || life == .draining else {
-            todo.returned = back(lease.deliveries, lease.token, disk.askedMs)
-            return todo
+            effects.returned = back(lease.deliveries, lease.token, disk.askedMs)
+            return effects
         }
         var lent =
             ended.isEmpty
@@ -105,32 +105,33 @@ extension LaneState {
             lent = lent.map { $0.without(lease.stale[$0.id] ?? []) ?? $0 }
         }
         let before = window.count
-        take(lent, under: lease.token, askedMs: disk.askedMs, into: &todo)
+        take(lent, under: lease.token, askedMs: disk.askedMs, into: &effects)
         if window.count < before + lent.count {
             // The store answered out of order: it leased these before the lane heard that their release was stored.
-            todo.returned = back(
+            effects.returned = back(
                 lent.filter { window.isSettling($0.id) }, lease.token, disk.askedMs)
         }
-        if !lease.departed.isEmpty { endDeparted(lent, lease.departed, now, into: &todo) }
-        if !lease.stale.isEmpty { endSuperseded(lent, lease.stale, now, into: &todo) }
+        if !lease.departed.isEmpty { endDeparted(lent, lease.departed, now, into: &effects) }
+        if !lease.stale.isEmpty { endSuperseded(lent, lease.stale, now, into: &effects) }
         if wish.isProbe, lease.deliveries.isEmpty,
             lease.nextDueInMs == nil || health.mayBeMended
         {
-            forgetHold(now, into: &todo)
+            forgetHold(now, into: &effects)
         }
-        return todo
+        return effects
     }
 
     /// Ends deliveries whose device has a new user, who must not see them.
     private mutating func endDeparted(
-        _ lent: [Delivery], _ departed: Set<UInt64>, _ now: LaneTime, into todo: inout LaneTodo
+        _ lent: [Delivery], _ departed: Set<UInt64>, _ now: LaneTime,
+        into effects: inout LaneEffects
     ) {
         for delivery in lent where departed.contains(delivery.id) {
             guard window.withdraw(delivery.id) else { continue }
             overdue[delivery.id] = nil
             // A forgotten user has left, too, but the order to forget is the reason to report.
             let reason = paused.cancelReason(of: delivery) ?? Self.departedReason
-            todo.endings.append(cancelled(delivery, reason, now))
+            effects.endings.append(cancelled(delivery, reason, now))
         }
     }
 
@@ -152,7 +153,7 @@ extension LaneState {
     public mutating func stored(
         _ ends: [LeaseEnd], _ refusal: LeaseRefusal = LeaseRefusal(), wereLate: Bool,
         _ now: LaneTime
-    ) -> LaneTodo {
+    ) -> LaneEffects {
         let hadNoRoom = window.isAwaitingStore
         window.committed(ends.lazy.map(\.id))
         // The store refused these, so a lease that returns them is valid.
@@ -170,14 +171,14 @@ extension LaneState {
             isWaiting = true
         }
         if wereLate { disk.unsettledCount -= ends.count }
-        var todo = LaneTodo()
-        if isWaiting || wereLate || hadNoRoom, life == .open { todo = turnSoon() }
-        storedAside(asideCount, into: &todo)
-        if todo.isHaste, life == .open { todo.add(turnSoon()) }
-        tell("fenced", refusal.isFenced ? ends.count : 0, now, into: &todo)
-        tell("taken_over", refusal.lost.count, now, into: &todo)
-        todo.isForSuccessor = isWaiting && life.rawValue >= Life.leaving.rawValue
-        return todo
+        var effects = LaneEffects()
+        if isWaiting || wereLate || hadNoRoom, life == .open { effects = turnSoon() }
+        storedAside(asideCount, into: &effects)
+        if effects.isHaste, life == .open { effects.add(turnSoon()) }
+        tell("fenced", refusal.isFenced ? ends.count : 0, now, into: &effects)
+        tell("taken_over", refusal.lost.count, now, into: &effects)
+        effects.isForSuccessor = isWaiting && life.rawValue >= Life.leaving.rawValue
+        return effects
     }
 
     /// The store failed on these for the first time: until it has them, nothing more is leased.

@@ -6,10 +6,10 @@ extension LaneState {
     public mutating func take(
         _ outcomes: [Outcome], _ now: LaneTime, random: () -> Double,
         policy: (Delivery) -> RetryPolicy
-    ) -> LaneTodo {
-        var todo = LaneTodo()
-        guard !outcomes.isEmpty else { return todo }
-        todo.endings.reserveCapacity(outcomes.count)
+    ) -> LaneEffects {
+        var effects = LaneEffects()
+        guard !outcomes.isEmpty else { return effects }
+        effects.endings.reserveCapacity(outcomes.count)
         var (moved, unheld): ([UInt64], [UInt64]) = ([], [])
         let isGivenUp = isGivenUp(now)
         let before = health.breaker.cause
@@ -32,14 +32,14 @@ extension LaneState {
                 outcome, isFirst: delivery.attempt == 1, nowMs: now.steadyMs, random: random())
             let kind =
                 supersededKind(outcome, delivery, now)
-                ?? decide(outcome, delivery, now, random, policy, into: &todo)
+                ?? decide(outcome, delivery, now, random, policy, into: &effects)
             note(outcome, of: delivery, kind)
             let supersedes = kind == .delivered ? noteAccepted(delivery, now) : nil
-            todo.endings.append(ended(delivery, kind, outcome, now, supersedes: supersedes))
+            effects.endings.append(ended(delivery, kind, outcome, now, supersedes: supersedes))
         }
         // Before the breaker releases what is ready.
         if !moved.isEmpty { window.restore(moved) }
-        if !unheld.isEmpty { drop(unsent: unheld, into: &todo) }
+        if !unheld.isEmpty { drop(unsent: unheld, into: &effects) }
         let after = health.breaker.cause
         if before != after {
             // A failure opened it, whatever else is in the same group.
@@ -47,9 +47,9 @@ extension LaneState {
                 let verdict = Breaker.verdict($0, isFirst: true)
                 return verdict != .silent && (after == nil || verdict != .up)
             }
-            turned(from: before, to: after, why, now, into: &todo)
+            turned(from: before, to: after, why, now, into: &effects)
         }
-        return todo
+        return effects
     }
 
     /// Whether a delivery left its connection unsent with nothing else wrong: it goes first to the next connection,
@@ -60,7 +60,7 @@ extension LaneState {
 
     private mutating func decide(
         _ outcome: Outcome, _ delivery: Delivery, _ now: LaneTime, _ random: () -> Double,
-        _ policy: (Delivery) -> RetryPolicy, into todo: inout LaneTodo
+        _ policy: (Delivery) -> RetryPolicy, into effects: inout LaneEffects
     ) -> LaneEnding.Kind {
         let decision = DeliveryDecision.decide(
             outcome, delivery: delivery, policy: policy(delivery), nowUnixMs: now.unixMs,
@@ -69,12 +69,12 @@ extension LaneState {
         case .delivered: return .delivered
         case .released: return .released
         case .retry(let at, let isFree):
-            count(.retried, outcome.reason, outcome.detail, now, into: &todo)
+            count(.retried, outcome.reason, outcome.detail, now, into: &effects)
             return .retry(atUnixMs: at, isFree: isFree)
         case .failed(let reason):
             // A dead token is nobody's fault, so it gets no log line.
             if outcome.kind != .unregistered {
-                count(.failed, reason, outcome.detail, now, into: &todo)
+                count(.failed, reason, outcome.detail, now, into: &effects)
             }
             return .failed(reason: reason, wasSent: true)
         }
@@ -82,10 +82,10 @@ extension LaneState {
 
     private mutating func count(
         _ what: LaneLine.What, _ reason: String, _ detail: String, _ now: LaneTime,
-        into todo: inout LaneTodo
+        into effects: inout LaneEffects
     ) {
         let line = lines.note(what, reason, detail: detail, nowMs: now.steadyMs)
-        if let line { todo.lines.append(line) }
+        if let line { effects.lines.append(line) }
     }
 
     /// Remembers a delivery whose answer may still arrive; forgets one that is settled.
@@ -112,8 +112,8 @@ extension LaneState {
     /// is retried anyway.
     public mutating func takeLate(
         _ outcomes: [Outcome], _ now: LaneTime, random: () -> Double
-    ) -> LaneTodo {
-        var todo = LaneTodo()
+    ) -> LaneEffects {
+        var effects = LaneEffects()
         for outcome in outcomes where outcome.kind == .delivered {
             guard let delivery = overdue.removeValue(forKey: outcome.item) else { continue }
             _ = doubt.judged(outcome, of: delivery.device, origin: "", now)
@@ -124,13 +124,13 @@ extension LaneState {
                 window.settle(outcome.item) != nil || window.withdraw(outcome.item)
             if !isHere { noteEnded(outcome.item) }
             let supersedes = noteAccepted(delivery, now)
-            todo.endings.append(
+            effects.endings.append(
                 ended(
                     delivery, .delivered, outcome, now, wasInMemory: isHere,
                     supersedes: supersedes))
             let after = health.breaker.cause
-            if before != after { turned(from: before, to: after, outcome, now, into: &todo) }
+            if before != after { turned(from: before, to: after, outcome, now, into: &effects) }
         }
-        return todo
+        return effects
     }
 }

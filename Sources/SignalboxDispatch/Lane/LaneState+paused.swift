@@ -14,27 +14,27 @@ extension LaneState {
     static let asideMs: UInt64 = 600_000
 
     /// Replaces all pauses and cancel orders.
-    public mutating func pause(_ next: LanePause, _ now: LaneTime) -> LaneTodo {
+    public mutating func pause(_ next: LanePause, _ now: LaneTime) -> LaneEffects {
         let before = paused
-        guard next != before else { return LaneTodo() }
+        guard next != before else { return LaneEffects() }
         for delay in Self.delays(before, until: now.unixMs, without: next) { delays.add(delay) }
         paused = next
-        var todo = turnSoon()
+        var effects = turnSoon()
         // Recalls what the carrier has not sent yet.
         let isMore =
             next.isWhole && !before.isWhole
             || next.routes.keys.contains { before.routes[$0] == nil }
             || next.cancelled.count > before.cancelled.count
             || next.forgotten != before.forgotten
-        if isMore { todo.isWithdrawal = true }
+        if isMore { effects.isWithdrawal = true }
         if before.isWhole, !next.isWhole { noteBacklog() }
         // What was set aside is due at once.
         if before.routes.keys.contains(where: { next.routes[$0] == nil }) {
-            todo.isHaste = true
+            effects.isHaste = true
             aside.isOver = aside.unstoredCount > 0
             noteBacklog()
         }
-        return todo
+        return effects
     }
 
     /// Deliveries in flight that a cancel order matches but cannot stop.
@@ -44,14 +44,14 @@ extension LaneState {
 
     /// Ends the cancelled deliveries of a batch.
     mutating func endCancelled(
-        in batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo
+        in batch: inout [Delivery], _ now: LaneTime, into effects: inout LaneEffects
     ) {
         guard !paused.cancelsNothing else { return }
         batch.removeAll { delivery in
             guard let reason = paused.cancelReason(of: delivery) else { return false }
             _ = window.settle(delivery.id)
             overdue[delivery.id] = nil
-            todo.endings.append(cancelled(delivery, reason, now))
+            effects.endings.append(cancelled(delivery, reason, now))
             return true
         }
     }
@@ -63,8 +63,9 @@ extension LaneState {
     }
 
     /// Removes paused deliveries from a batch and sets them aside.
-    mutating func putAside(from batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo)
-    {
+    mutating func putAside(
+        from batch: inout [Delivery], _ now: LaneTime, into effects: inout LaneEffects
+    ) {
         guard !paused.routes.isEmpty else { return }
         batch.removeAll { delivery in
             guard paused.routes[delivery.route] != nil else { return false }
@@ -73,7 +74,7 @@ extension LaneState {
             aside.unstoredCount += 1
             var again = now.unixMs + Self.asideMs
             if delivery.deadlineUnixMs > now.unixMs { again = min(again, delivery.deadlineUnixMs) }
-            todo.endings.append(
+            effects.endings.append(
                 LaneEnding(
                     delivery, .aside(untilUnixMs: again),
                     Outcome(item: delivery.id, kind: .retry, reason: Self.pausedReason),
@@ -83,11 +84,11 @@ extension LaneState {
     }
 
     /// The store has some that were set aside. If their route was resumed meanwhile, they are due.
-    mutating func storedAside(_ count: Int, into todo: inout LaneTodo) {
+    mutating func storedAside(_ count: Int, into effects: inout LaneEffects) {
         guard count > 0 else { return }
         aside.unstoredCount = max(0, aside.unstoredCount - count)
         guard aside.isOver else { return }
-        todo.isHaste = true
+        effects.isHaste = true
         aside.isOver = aside.unstoredCount > 0
         noteBacklog()
     }

@@ -4,7 +4,7 @@ internal import SignalboxCore
 extension LaneState {
     /// Removes obsolete deliveries from a batch before they are sent; notes its withdrawals.
     mutating func endSuperseded(
-        in batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo
+        in batch: inout [Delivery], _ now: LaneTime, into effects: inout LaneEffects
     ) {
         for delivery in batch where delivery.content.notification.isWithdrawn {
             guard let own = delivery.supersession else { continue }
@@ -21,19 +21,20 @@ extension LaneState {
             }
             _ = window.settle(delivery.id)
             overdue[delivery.id] = nil
-            todo.endings.append(superseded(delivery, isWithdrawn: isWithdrawn, now))
+            effects.endings.append(superseded(delivery, isWithdrawn: isWithdrawn, now))
         }
         batch = kept
     }
 
     /// Ends deliveries that the store found obsolete.
     mutating func endSuperseded(
-        _ lent: [Delivery], _ stale: [UInt64: Staleness], _ now: LaneTime, into todo: inout LaneTodo
+        _ lent: [Delivery], _ stale: [UInt64: Staleness], _ now: LaneTime,
+        into effects: inout LaneEffects
     ) {
         for delivery in lent where delivery.without(stale[delivery.id] ?? []) == nil {
             guard window.withdraw(delivery.id) else { continue }
             overdue[delivery.id] = nil
-            todo.endings.append(superseded(delivery, isWithdrawn: false, now))
+            effects.endings.append(superseded(delivery, isWithdrawn: false, now))
         }
     }
 

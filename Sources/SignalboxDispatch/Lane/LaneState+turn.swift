@@ -3,40 +3,40 @@ public import SignalboxCore
 /// Turns: a worker runs them until one is empty.
 extension LaneState {
     /// Results of requests.
-    public mutating func answered(_ results: [PushResult]) -> LaneTodo {
+    public mutating func answered(_ results: [PushResult]) -> LaneEffects {
         if inbox.results.isEmpty { inbox.results = results } else { inbox.results += results }
         return turnSoon()
     }
 
     /// Outcomes from a plugin with a transport of its own.
-    public mutating func learned(_ outcomes: [Outcome]) -> LaneTodo {
+    public mutating func learned(_ outcomes: [Outcome]) -> LaneEffects {
         if inbox.outcomes.isEmpty { inbox.outcomes = outcomes } else { inbox.outcomes += outcomes }
         return turnSoon()
     }
 
     /// The alarm rings.
-    public mutating func woken() -> LaneTodo { turnSoon() }
+    public mutating func woken() -> LaneEffects { turnSoon() }
 
     /// The work to do now. After the last turn the lane rests until something happens.
     ///
     /// `batchMax`: most deliveries the carrier takes per call.
     public mutating func turn(_ now: LaneTime, batchMax: Int? = nil) -> LaneTurn {
         var turn = LaneTurn()
-        giveUpIfOver(now, into: &turn.todo)
-        if paused.isWhole { releaseReady(into: &turn.todo, now) }
+        giveUpIfOver(now, into: &turn.effects)
+        if paused.isWhole { releaseReady(into: &turn.effects, now) }
         sort(&turn)
         turn.pauseEndings = pause.endings
         take(into: &turn, min(rules.batchMax, batchMax ?? .max), now)
         turn.isLast =
             turn.responses.isEmpty && turn.late.isEmpty && turn.outcomes.isEmpty
-            && turn.batch.isEmpty && turn.todo.endings.isEmpty
+            && turn.batch.isEmpty && turn.effects.endings.isEmpty
         guard turn.isLast else { return turn }
         isScheduled = false
         if life == .stopping {
-            turn.todo.add(end(now))
+            turn.effects.add(end(now))
         } else if life != .stopped {
-            turn.todo.wish = nextWish(now)
-            turn.todo.wakeInMs = nextWaitMs(now)
+            turn.effects.wish = nextWish(now)
+            turn.effects.wakeInMs = nextWaitMs(now)
         }
         return turn
     }
@@ -94,17 +94,17 @@ extension LaneState {
         let busy = rules.traits.keepsOrder ? window.stableIDsInFlight : []
         let next = window.next(max: most, nowUnixMs: now.unixMs)
         turn.batch = next.batch
-        endCancelled(in: &turn.batch, now, into: &turn.todo)
-        putAside(from: &turn.batch, now, into: &turn.todo)
+        endCancelled(in: &turn.batch, now, into: &turn.effects)
+        putAside(from: &turn.batch, now, into: &turn.effects)
         if rules.traits.keepsOrder { holdBackFollowers(in: &turn.batch, of: busy) }
         for delivery in next.expired {
             overdue[delivery.id] = nil
-            turn.todo.endings.append(
+            turn.effects.endings.append(
                 ended(
                     delivery, .failed(reason: "expired", wasSent: false),
                     Outcome(item: delivery.id, kind: .rejected, reason: "expired"), now))
         }
-        endSuperseded(in: &turn.batch, now, into: &turn.todo)
+        endSuperseded(in: &turn.batch, now, into: &turn.effects)
         if isProbe, let first = turn.batch.first { health.probe(first.id, nowMs: now.steadyMs) }
     }
 
@@ -130,7 +130,7 @@ extension LaneState {
     }
 
     /// The plugin may have what it waited for: a credential, or room.
-    public mutating func resume() -> LaneTodo {
+    public mutating func resume() -> LaneEffects {
         pause.untilMs = nil
         pause.endings += 1
         pause.credential = nil
@@ -159,35 +159,35 @@ extension LaneState {
     public mutating func drain() { if life == .open { life = .draining } }
 
     /// Returns unsent deliveries for a successor that sends them elsewhere; requests in flight end here.
-    public mutating func leave(_ now: LaneTime) -> LaneTodo {
-        guard life.rawValue < Life.leaving.rawValue else { return LaneTodo() }
+    public mutating func leave(_ now: LaneTime) -> LaneEffects {
+        guard life.rawValue < Life.leaving.rawValue else { return LaneEffects() }
         life = .leaving
-        var todo = turnSoon()
-        todo.isWithdrawal = true
-        releaseReady(into: &todo, now)
-        return todo
+        var effects = turnSoon()
+        effects.isWithdrawal = true
+        releaseReady(into: &effects, now)
+        return effects
     }
 
     /// All requests have results: reads them, then ends.
-    public mutating func stop(_ now: LaneTime) -> LaneTodo {
-        guard life.rawValue < Life.stopping.rawValue else { return LaneTodo() }
+    public mutating func stop(_ now: LaneTime) -> LaneEffects {
+        guard life.rawValue < Life.stopping.rawValue else { return LaneEffects() }
         life = .stopping
         guard !isScheduled, inbox.isEmpty else { return turnSoon() }
         return end(now)
     }
 
     /// Ends now: unsent deliveries are released and due at once.
-    public mutating func end(_ now: LaneTime) -> LaneTodo {
-        var todo = LaneTodo()
-        guard life != .stopped else { return todo }
+    public mutating func end(_ now: LaneTime) -> LaneEffects {
+        var effects = LaneEffects()
+        guard life != .stopped else { return effects }
         life = .stopped
-        for delivery in window.removeAll() { todo.endings.append(released(delivery, now)) }
-        todo.lines = lines.flush()
-        return todo
+        for delivery in window.removeAll() { effects.endings.append(released(delivery, now)) }
+        effects.lines = lines.flush()
+        return effects
     }
 
-    mutating func releaseReady(into todo: inout LaneTodo, _ now: LaneTime) {
-        for delivery in window.takeReady() { todo.endings.append(released(delivery, now)) }
+    mutating func releaseReady(into effects: inout LaneEffects, _ now: LaneTime) {
+        for delivery in window.takeReady() { effects.endings.append(released(delivery, now)) }
     }
 
     func released(_ delivery: Delivery, _ now: LaneTime) -> LaneEnding {

@@ -147,12 +147,12 @@ public struct LaneState: Sendable {
     var isOver: Bool { isStopped && window.isSettled }
 
     /// Schedules a turn on a worker, unless one is scheduled.
-    mutating func turnSoon() -> LaneTodo {
-        var todo = LaneTodo()
-        guard !isScheduled, life != .stopped else { return todo }
+    mutating func turnSoon() -> LaneEffects {
+        var effects = LaneEffects()
+        guard !isScheduled, life != .stopped else { return effects }
         isScheduled = true
-        todo.isTurn = true
-        return todo
+        effects.isTurn = true
+        return effects
     }
 }
 
@@ -187,7 +187,7 @@ public struct LaneTurn: Sendable {
     /// For `LaneState.heldBack`.
     public var pauseEndings = 0
     /// Other effects.
-    public var todo = LaneTodo()
+    public var effects = LaneEffects()
     /// Nothing was left to do: the lane rests.
     public var isLast = false
 }

@@ -42,10 +42,10 @@ package final class Audit: Sendable {
     /// Merged lines, since callers without a valid token may ask as often as they like.
     private let strangers: CountedLines<String, Request>
 
-    package init(_ machinery: Machinery) {
-        let writer = AuditWriter(machinery)
+    package init(_ runtime: GatewayRuntime) {
+        let writer = AuditWriter(runtime)
         self.writer = writer
-        strangers = CountedLines(machinery.alarms) { line in
+        strangers = CountedLines(runtime.alarms) { line in
             var record = line.detail.record
             record.count = line.count
             writer.write(record, path: line.detail.path)

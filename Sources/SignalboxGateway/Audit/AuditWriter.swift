@@ -11,11 +11,11 @@ final class AuditWriter: Sendable {
         var descriptor: Int32 = -1
     }
 
-    private let machinery: Machinery
+    private let runtime: GatewayRuntime
     private let file = Mutex(File())
     private let faults = FaultLines()
 
-    init(_ machinery: Machinery) { self.machinery = machinery }
+    init(_ runtime: GatewayRuntime) { self.runtime = runtime }
 
     deinit {
         let descriptor = file.withLock { $0.descriptor }
@@ -25,9 +25,9 @@ final class AuditWriter: Sendable {
     /// `path` is `gateway.audit`, if set.
     func write(_ record: Audit.Record, path: String?) {
         guard let path else { return log(record) }
-        let now = machinery.clock()
+        let now = runtime.clock()
         var members: [JSONValue.Member] = [
-            .init("time", .string(TimeText.utc(now))), .init("gateway", .string(machinery.name)),
+            .init("time", .string(TimeText.utc(now))), .init("gateway", .string(runtime.name)),
             .init("action", .string(record.action)), .init("caller", .string(record.caller)),
             .init("address", .string(record.address)),
             .init("status", .integer(Int64(record.status))),
@@ -44,16 +44,16 @@ final class AuditWriter: Sendable {
             return count == bytes.count ? nil : count < 0 ? errno : ENOSPC
         }
         guard let fault else { return }
-        machinery.metrics.auditFailures[].add()
+        runtime.metrics.auditFailures[].add()
         log(record)
         let words = "\(path): \(String(cString: strerror(fault)))"
         if faults.write(words) != nil {
-            machinery.logger.error("cannot write the audit log", metadata: ["error": "\(words)"])
+            runtime.logger.error("cannot write the audit log", metadata: ["error": "\(words)"])
         }
     }
 
     private func log(_ record: Audit.Record) {
-        machinery.records.notice(
+        runtime.records.notice(
             "change",
             metadata: [
                 "logger": "audit", "action": "\(record.action)", "caller": "\(record.caller)",

@@ -5,7 +5,7 @@ internal import SignalboxPluginHost
 /// One kind of mistake in a configuration.
 ///
 /// Rules check the file, what plugins declare, and this machine. What only running plugin instances can tell is checked
-/// by `Rehearsal`.
+/// by `DryStart`.
 struct CheckRule: Sendable {
     /// A problem and its position.
     struct Finding {

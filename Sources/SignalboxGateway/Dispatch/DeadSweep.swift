@@ -31,7 +31,7 @@ final class DeadSweep: Sendable {
 
     /// In batches, so that other work does not wait. A failed batch is retried at the next run.
     private func trim() async {
-        let limits = context.live.now.plan.config.gateway.dead.limits
+        let limits = context.current.generation.plan.config.gateway.dead.limits
         while let trim = try? await context.store.trimDead(limits, max: Self.partMax) {
             context.metrics.deadRemoved["old"].add(Int64(trim.old))
             context.metrics.deadRemoved["surplus"].add(Int64(trim.surplus))

@@ -18,13 +18,13 @@ package final class DeviceReports: Sendable {
     private let clock: @Sendable () -> UInt64
     private let stream: OutcomeStream
     /// Which changes each instance wants, and which instances listen to an app's devices.
-    private let live: Live
+    private let current: CurrentGeneration
 
     package init(_ context: DispatchContext) {
         logger = context.logger
         store = context.store
         metrics = context.metrics
-        live = context.live
+        current = context.current
         stream = context.outcomes
         clock = context.clock
     }
@@ -52,7 +52,7 @@ package final class DeviceReports: Sendable {
             let own = result == .kept ? nil : report(device, to: delivery.source)
             // Listeners know devices by their names in the registry.
             let others = gone.flatMap { device in
-                self.live.now.listeners.names(app: device.app)
+                self.current.generation.listeners.names(app: device.app)
                     .filter { $0 != delivery.source }.map { report(device, to: $0) }
             }
             let told = gone.flatMap { device in
@@ -92,7 +92,7 @@ package final class DeviceReports: Sendable {
             }.flatMap { kind, device in
                 let change = DeviceChange(kind: kind, device: device, timeUnixMs: self.clock())
                 let eventID = delivery.eventID
-                return self.live.now.listeners.names(app: device.app).compactMap {
+                return self.current.generation.listeners.names(app: device.app).compactMap {
                     self.report(change, to: $0, eventID: eventID)
                 } + self.told(change, eventID: eventID)
             }
@@ -111,20 +111,21 @@ package final class DeviceReports: Sendable {
     /// The reports of these changes for listeners and outcome receivers, without the instance they came from.
     package func reports(of changes: [DeviceChange], from source: String) -> [DeviceReport] {
         changes.flatMap { change in
-            live.now.listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
-                report(change, to: $0, eventID: 0)
-            } + told(change)
+            current.generation.listeners.names(app: change.device.app).filter { $0 != source }
+                .compactMap {
+                    report(change, to: $0, eventID: 0)
+                } + told(change)
         }
     }
 
     /// The same text may be a token of other senders, so only platforms of the same sender count.
     private func platforms(of device: Device) -> Set<String> {
-        live.now.devices.tokens.platforms(of: device)
+        current.generation.devices.tokens.platforms(of: device)
     }
 
     /// Whether a plugin gets an app's registrations, so that its provider may push by itself.
     func forwardsRegistrations(app: String) -> Bool {
-        let now = live.now
+        let now = current.generation
         return now.listeners.names(app: app).contains {
             now.reportKinds[$0]?.contains(.registered) == true
         }
@@ -135,7 +136,9 @@ package final class DeviceReports: Sendable {
     private func report(
         _ change: DeviceChange, to name: String, eventID: UInt64, isDeduped: Bool = false
     ) -> DeviceReport? {
-        guard live.now.reportKinds[name]?.contains(change.kind) == true else { return nil }
+        guard current.generation.reportKinds[name]?.contains(change.kind) == true else {
+            return nil
+        }
         return DeviceReport(to: name, change, eventID: eventID, isDeduped: isDeduped)
     }
 

@@ -23,7 +23,7 @@ extension EventPipeline {
         }
         let report = SkipReport(context: context)
         let filters = RouteFilters(nowUnixMs: context.clock()) { [context] name, isReplaced in
-            (isReplaced ? context.live.now : generation).instances.filters[name]
+            (isReplaced ? context.current.generation : generation).instances.filters[name]
         }
         while let asked = routed.next(
             onSkips: { report.write($1, of: event, on: routes[$0]) })
@@ -107,7 +107,7 @@ extension EventPipeline {
                 event, recipients: recipients, route: route.name, options: route.builderOptions)
             guard case .failure(let fault) = built, fault.kind == .stopping else { return built }
             // It was just replaced; its successor builds the same content.
-            let next = context.live.now.instances.builders[route.builder]
+            let next = context.current.generation.instances.builders[route.builder]
             if next == nil || next === asked { return built }
             builder = next
         }

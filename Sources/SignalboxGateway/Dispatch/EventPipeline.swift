@@ -42,8 +42,8 @@ package final class EventPipeline: Sendable {
         let events = Self.mended(events)
         if !leavesOut, changes.isEmpty, areUnusable(events, done) { return }
         var changes = changes
-        let isShared = context.live.now.sharesTokens(source)
-        let tokens = context.live.now.devices.tokens
+        let isShared = context.current.generation.sharesTokens(source)
+        let tokens = context.current.generation.devices.tokens
         for index in changes.indices {
             changes[index].device.spell()
             changes[index].isShared = isShared
@@ -93,7 +93,9 @@ package final class EventPipeline: Sendable {
 
     /// Most devices of a request's events; a batch may name the same users repeatedly.
     private var devicesPerRequest: Int {
-        max(LargeEvents.devicesMax, context.live.now.plan.config.gateway.limits.devicesPerEvent)
+        max(
+            LargeEvents.devicesMax,
+            context.current.generation.plan.config.gateway.limits.devicesPerEvent)
     }
 
     private func refuse(_ devices: Int, _ source: String, _ done: Done) {
@@ -161,7 +163,7 @@ package final class EventPipeline: Sendable {
         _ given: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
         span: RequestSpan?, leavesOut: Bool, done: @escaping Done
     ) {
-        let generation = context.live.now
+        let generation = context.current.generation
         guard let events = bounded(given, generation, leavesOut: leavesOut, done) else { return }
         var entry = StoreEntry(
             items: [], receivedUnixMs: receivedUnixMs,

@@ -24,17 +24,17 @@ struct LaneFactory: Sendable {
 
     /// What a lane calls; only the metrics are its own.
     private func world(_ key: LaneKey) -> LaneWorld {
-        let (machinery, outcomes) = (context.machinery, context.outcomes)
+        let (runtime, outcomes) = (context.runtime, context.outcomes)
         return LaneWorld(
             clock: GatewayClock(
-                workers: machinery.workers, alarms: machinery.alarms,
-                inMemory: machinery.inMemory, unixMs: machinery.clock),
+                workers: runtime.workers, alarms: runtime.alarms,
+                inMemory: runtime.inMemory, unixMs: runtime.clock),
             store: GatewayLaneStore(
-                store: context.store, outcomes: outcomes, unixMs: machinery.clock),
-            ledger: OutcomeRecord(
-                logger: machinery.logger, metrics: machinery.metrics,
-                series: LaneSeries(machinery.metrics, sender: key.name, app: key.app),
-                live: context.live,
+                store: context.store, outcomes: outcomes, unixMs: runtime.clock),
+            outcomeSink: OutcomeRecord(
+                logger: runtime.logger, metrics: runtime.metrics,
+                series: LaneSeries(runtime.metrics, sender: key.name, app: key.app),
+                current: context.current,
                 deviceReports: deviceReports, stream: outcomes, pauses: context.pauses,
                 spans: context.spans,
                 waitingCount: { [store = context.store] in store.waitingCount },
@@ -50,7 +50,7 @@ struct LaneFactory: Sendable {
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
                 // A reload removed its plugin: the deliveries stay, since another reload may restore it.
-                guard context.live.now.instances.serves(key) else { return }
+                guard context.current.generation.instances.serves(key) else { return }
                 let isForGood = error is UnknownApp
                 // Apps come from events, and there may be many unknown ones.
                 let skipped = isForGood ? lines.write(key.name) : 0
@@ -71,7 +71,7 @@ struct LaneFactory: Sendable {
                     context.alarms.after(ms: pauseMs) { [weak table] in table?.backlog(key) }
                     return
                 }
-                Burial(world(key)).buryDue(key, reason: "no_endpoint", detail: "\(error)")
+                DeadLetterWriter(world(key)).buryDue(key, reason: "no_endpoint", detail: "\(error)")
             })
     }
 
@@ -108,7 +108,7 @@ struct LaneFactory: Sendable {
 
     /// Makes the carrier once the plugin has said where to connect.
     private func carrier(_ key: LaneKey) async throws -> (LaneSink) throws -> any LaneCarrier {
-        let instances = context.live.now.instances
+        let instances = context.current.generation.instances
         let app = key.app
         if key.kind == .report {
             guard let reporting = instances.reportRoles[key.sender] else {
@@ -145,7 +145,7 @@ struct LaneFactory: Sendable {
         _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink, _ proxies: ProxyRules
     ) throws -> any LaneTransport {
         RESTTransport(
-            try context.machinery.restSends.clients(), owner: key.sender, proxies: proxies,
+            try context.runtime.restSends.clients(), owner: key.sender, proxies: proxies,
             endpoint: endpoint, answers: context.metrics.providerTimes[key.name],
             maySend: { sink.maySend },
             onResults: { sink.answered($0) })
@@ -156,7 +156,7 @@ struct LaneFactory: Sendable {
     ) throws -> PushPool {
         let log = ConnectionLog(key, context.logger, context.metrics)
         let provider = context.metrics.providerTimes[key.name]
-        return try context.machinery.pushes.makePool(
+        return try context.runtime.pushes.makePool(
             endpoint: try endpoint.pushEndpoint(proxies),
             onResults: { sink.answered($0) },
             onEvent: { log.write($0) }, onAnswer: { provider.observe(ns: $0) },

@@ -157,7 +157,7 @@ package final class LaneSweep: Sendable {
     }
 
     private func isServed(_ key: LaneKey) -> Bool {
-        if context.live.now.instances.serves(key) { return true }
+        if context.current.generation.instances.serves(key) { return true }
         let isNew = orphans.withLock { $0.insert(key).inserted }
         if isNew {
             context.logger.warning(

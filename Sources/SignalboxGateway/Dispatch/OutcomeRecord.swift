@@ -32,23 +32,23 @@ struct OutcomeTally {
 
 /// Records how a lane's deliveries end: in the log, in the metrics, for outcome receivers and for plugins that follow
 /// devices.
-final class OutcomeRecord: LaneLedger {
+final class OutcomeRecord: OutcomeSink {
     private let logger: Logger
     private let metrics: GatewayMetrics
     private let series: LaneSeries
-    private let live: Live
+    private let current: CurrentGeneration
     private let deviceReports: DeviceReports
     private let stream: OutcomeStream
-    private let spans: SpanBook
-    private let pauses: PauseBook
+    private let spans: ActiveSpans
+    private let pauses: PauseOrders
     /// Deliveries waiting on disk, of all senders.
     private let waitingCount: @Sendable () -> Int
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
         logger: Logger, metrics: GatewayMetrics, series: LaneSeries,
-        live: Live, deviceReports: DeviceReports,
-        stream: OutcomeStream, pauses: PauseBook, spans: SpanBook,
+        current: CurrentGeneration, deviceReports: DeviceReports,
+        stream: OutcomeStream, pauses: PauseOrders, spans: ActiveSpans,
         waitingCount: @escaping @Sendable () -> Int,
         onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
     ) {
@@ -60,13 +60,13 @@ final class OutcomeRecord: LaneLedger {
         self.logger = logger
         self.metrics = metrics
         self.series = series
-        self.live = live
+        self.current = current
         self.deviceReports = deviceReports
     }
 
     func policy(of delivery: Delivery) -> RetryPolicy {
         delivery.kind == .report
-            ? .reports : live.now.router.rules(of: delivery.route).retry
+            ? .reports : current.generation.router.rules(of: delivery.route).retry
     }
 
     func offered(_ batch: [Delivery], unixMs: UInt64) {
@@ -77,7 +77,7 @@ final class OutcomeRecord: LaneLedger {
     func keepsLetter(of ending: LaneEnding) -> Bool {
         guard ending.delivery.kind == .push else { return true }
         if ending.outcome.kind == .unregistered,
-            !live.now.plan.config.gateway.dead.keepsUnregistered
+            !current.generation.plan.config.gateway.dead.keepsUnregistered
         {
             return false
         }
@@ -87,7 +87,7 @@ final class OutcomeRecord: LaneLedger {
     func record(_ endings: [LaneEnding]) -> OutcomePack {
         if spans.isOn { spans.ended(endings) }
         var tally = OutcomeTally()
-        let keepsHistory = live.now.keepsHistory
+        let keepsHistory = current.generation.keepsHistory
         let forgotten = pauses.forgotten
         for ending in endings {
             series.ended(ending)

@@ -9,14 +9,14 @@ struct TranslatedCarrier: LaneCarrier {
     let instance: any HostedInstance
     let role: any Translating
     let transport: any LaneTransport
-    let spans: SpanBook
+    let spans: ActiveSpans
     let traits: LaneTraits
     var batchMax: Int? { role.maxBatch }
 
     /// Pushes may be answered after their time-out. Reports about one device keep their order.
     init(
         app: String, instance: any HostedInstance, role: any Translating, endpoint: SendEndpoint,
-        transport: any LaneTransport, carries kind: DeliveryKind, spans: SpanBook
+        transport: any LaneTransport, carries kind: DeliveryKind, spans: ActiveSpans
     ) {
         self.app = app
         self.instance = instance

@@ -11,7 +11,7 @@ internal import SignalboxThreads
 /// It starts with an empty generation, in which nothing can happen. Startup makes the first real generation and each
 /// reload the next one, so nothing here is optional.
 package final class Engine: Sendable {
-    package let machinery: Machinery
+    package let runtime: GatewayRuntime
     package let context: DispatchContext
     package let lanes: LaneTable
     package let deviceReports: DeviceReports
@@ -29,31 +29,31 @@ package final class Engine: Sendable {
     private let environment: ConfigEnvironment
     package let program: InstanceSet.Program
 
-    package var logger: Logger { machinery.logger }
+    package var logger: Logger { runtime.logger }
 
     package func services(for plugin: CheckedPlugin) -> any HostServices {
-        GatewayServices(machinery, environment, for: plugin, running: running)
+        GatewayServices(runtime, environment, for: plugin, running: running)
     }
 
     /// Starts everything; if this throws, nothing runs.
     package static func start(
         _ plan: GatewayPlan, _ options: GatewayOptions
     ) async throws(ConfigurationError) -> Engine {
-        let machinery = try Machinery(plan, options)
+        let runtime = try GatewayRuntime(plan, options)
         let store: any GatewayStore
         do throws(ConfigurationError) {
-            store = try await machinery.openStore(plan, options)
+            store = try await runtime.openStore(plan, options)
         } catch {
-            await machinery.shutdown()
+            await runtime.shutdown()
             throw error
         }
         options.onStore()
         let engine: Engine
         do throws(ConfigurationError) {
-            engine = try await Engine(plan, options, machinery, store)
+            engine = try await Engine(plan, options, runtime, store)
         } catch {
             await store.close()
-            await machinery.shutdown()
+            await runtime.shutdown()
             throw error
         }
         do throws(ConfigurationError) {
@@ -66,10 +66,10 @@ package final class Engine: Sendable {
     }
 
     private init(
-        _ plan: GatewayPlan, _ options: GatewayOptions, _ machinery: Machinery,
+        _ plan: GatewayPlan, _ options: GatewayOptions, _ runtime: GatewayRuntime,
         _ store: any GatewayStore
     ) async throws(ConfigurationError) {
-        self.machinery = machinery
+        self.runtime = runtime
         startSettings = plan.config.gateway
         program = InstanceSet.Program(options)
         let ids: IDSource
@@ -80,19 +80,20 @@ package final class Engine: Sendable {
         }
         empty = Generation(
             plan, instances: InstanceSet(), reportKinds: [:],
-            devices: DeviceAccess(plan, machinery, store))
+            devices: DeviceAccess(plan, runtime, store))
         let style = UserNames.Style(rawValue: plan.config.gateway.logUsers) ?? .hashed
-        let live = Live(empty)
+        let current = CurrentGeneration(empty)
         context = DispatchContext(
-            machinery: machinery, store: store, live: live, ids: ids,
-            users: await UserNames.open(style, store), pauses: PauseBook(store, machinery),
-            audit: Audit(machinery), spans: SpanBook(SpanExporter(machinery)),
+            runtime: runtime, store: store, current: current, ids: ids,
+            users: await UserNames.open(style, store), pauses: PauseOrders(store, runtime),
+            audit: Audit(runtime), spans: ActiveSpans(SpanExporter(runtime)),
             outcomes: OutcomeStream(
                 store: store,
-                desk: OutcomeDesk(
-                    rest: machinery.rest, workers: machinery.workers,
-                    observer: { live.now.instances.observers[$0] }), alarms: machinery.alarms,
-                logger: machinery.logger, metrics: machinery.metrics, clock: machinery.clock))
+                transport: OutcomeTransport(
+                    rest: runtime.rest, workers: runtime.workers,
+                    observer: { current.generation.instances.observers[$0] }),
+                alarms: runtime.alarms,
+                logger: runtime.logger, metrics: runtime.metrics, clock: runtime.clock))
         deviceReports = DeviceReports(context)
         lanes = LaneFactory(context, deviceReports, onOutcome: options.onOutcome).table()
         relay = ReportRelay(context, lanes)
@@ -101,7 +102,7 @@ package final class Engine: Sendable {
         sweep = LaneSweep(context: context, lanes: lanes)
         deadSweep = DeadSweep(context)
         environment = options.environment
-        running = .init(store: store, live: context.live, pipeline: pipeline)
+        running = .init(store: store, current: context.current, pipeline: pipeline)
     }
 
     /// Starts the plugins of the first generation, and a lane for every sender that a route names.
@@ -112,7 +113,7 @@ package final class Engine: Sendable {
             throw plan.fault("store-failed", error.message)
         }
         let first = try await make(plan, kept: [])
-        context.live.replace(with: first)
+        context.current.replace(with: first)
         KnownSeries(metrics: context.metrics).show(first)
         context.metrics.reloaded(isTaken: true, unixMs: context.clock())
         context.store.setConfiguration(plan.digest)
@@ -167,7 +168,7 @@ package final class Engine: Sendable {
         var (instances, faults) = await InstanceSet.create(
             new, program: program, services: services(for:))
         if faults.isEmpty {
-            faults = await instances.start(plan.plugins, kept: kept, limits: machinery.limits)
+            faults = await instances.start(plan.plugins, kept: kept, limits: runtime.limits)
         }
         if faults.isEmpty {
             faults = await instances.endpointFaults(plan, kept: kept.map(\.name))
@@ -178,7 +179,7 @@ package final class Engine: Sendable {
         }
         return Generation(
             plan, instances: instances, reportKinds: await instances.reportKinds(),
-            devices: DeviceAccess(plan, machinery, context.store))
+            devices: DeviceAccess(plan, runtime, context.store))
     }
 
     /// Makes the missing lanes of senders that a route names.
@@ -249,7 +250,7 @@ package final class Engine: Sendable {
                 lane.leave()
             }
         }
-        let inMemory = machinery.inMemory
+        let inMemory = runtime.inMemory
         _ = await SystemThread.value { inMemory.waitForNone(deadlineNs: deadlineNs) }
         return context.store.waitingCount
     }
@@ -269,11 +270,11 @@ package final class Engine: Sendable {
         await stopSending()
         await context.outcomes.stop()
         await context.spans.exporter.stop()
-        await context.live.now.instances.stop(deadlineMs: 5_000)
+        await context.current.generation.instances.stop(deadlineMs: 5_000)
         // Instances retain their services, and these retain what runs; this breaks the cycle.
-        context.live.replace(with: empty)
+        context.current.replace(with: empty)
         await context.store.close()
-        await machinery.shutdown()
+        await runtime.shutdown()
     }
 }
 

@@ -14,12 +14,12 @@ package struct DeviceAccess: Sendable {
     /// Whether events are kept for traces.
     let keepsHistory: Bool
 
-    init(_ plan: GatewayPlan, _ machinery: Machinery, _ store: any GatewayStore) {
+    init(_ plan: GatewayPlan, _ runtime: GatewayRuntime, _ store: any GatewayStore) {
         clients = plan.config.deviceClients
         users = UserAuthenticator(
             plan.config.deviceUsers, codeRate: plan.config.gateway.limits.codeRate,
-            rest: machinery.rest, store: store, metrics: machinery.metrics,
-            logger: machinery.logger, clock: machinery.clock)
+            rest: runtime.rest, store: store, metrics: runtime.metrics,
+            logger: runtime.logger, clock: runtime.clock)
         routes = Set(plan.config.routes.map(\.route.name))
         tokens = TokenRules(plan)
         userRate = plan.config.gateway.limits.userRate

@@ -29,13 +29,14 @@ package final class IngestService: HTTPServerHandler {
 
     private var devices: DevicesService {
         DevicesService(
-            access: context.live.now.devices, registry: context.store, names: context.users,
+            access: context.current.generation.devices, registry: context.store,
+            names: context.users,
             deviceReports: deviceReports, outcomes: context.outcomes, bounds: users,
             metrics: context.metrics, clock: context.clock,
             onChange: { [context] in context.record($0) })
     }
 
-    private var paths: PathTable<any Ingesting> { context.live.now.instances.paths }
+    private var paths: PathTable<any Ingesting> { context.current.generation.instances.paths }
 
     package func refusal(method: String, path: String) -> HTTPServerAnswer? {
         if DevicesService.serves(path) {
@@ -52,7 +53,7 @@ package final class IngestService: HTTPServerHandler {
 
     /// The 429 answer for a source that sends too much; nil if it is within its limit.
     private func excess(of source: String) -> HTTPServerAnswer? {
-        let rate = context.live.now.plan.config.gateway.limits.sourceRate
+        let rate = context.current.generation.plan.config.gateway.limits.sourceRate
         guard rate > 0 else { return nil }
         let now = SystemClock.monotonicNs
         let wait = buckets.withLock { $0.take(source, perSecond: rate, nowNs: now) }

@@ -45,7 +45,7 @@ package final class OutcomeSender: Sendable {
 
     let receiver: OutcomeReceiver
     private let store: any GatewayStore
-    private let desk: OutcomeDesk
+    private let transport: OutcomeTransport
     private let alarms: AlarmClock
     private let logger: Logger
     private let metrics: GatewayMetrics
@@ -54,13 +54,14 @@ package final class OutcomeSender: Sendable {
     private let state: Mutex<State>
 
     init(
-        _ receiver: OutcomeReceiver, from next: UInt64, store: any GatewayStore, desk: OutcomeDesk,
+        _ receiver: OutcomeReceiver, from next: UInt64, store: any GatewayStore,
+        transport: OutcomeTransport,
         alarms: AlarmClock, logger: Logger, metrics: GatewayMetrics,
         clock: @escaping @Sendable () -> UInt64, underWay: UnderWay
     ) {
         self.receiver = receiver
         self.store = store
-        self.desk = desk
+        self.transport = transport
         self.alarms = alarms
         self.logger = logger
         self.metrics = metrics
@@ -231,7 +232,7 @@ package final class OutcomeSender: Sendable {
             state.isWoken = false
             return (state.next, state.countMax)
         }
-        let most = min(countMax, desk.countMax(of: receiver))
+        let most = min(countMax, transport.countMax(of: receiver))
         var batch = OutcomeBatch(from: next, wish: receiver.wish, countMax: most)
         do {
             while true {
@@ -249,7 +250,7 @@ package final class OutcomeSender: Sendable {
         state.withLock { $0.breaker.probe(Self.probe, nowMs: Self.nowMs) }
         underWay.adjust(by: 1)
         defer { underWay.adjust(by: -1) }
-        guard let verdict = await desk.send(batch, to: receiver, unixMs: clock()) else {
+        guard let verdict = await transport.send(batch, to: receiver, unixMs: clock()) else {
             return stop()
         }
         metrics.outcomeRequests[name, verdict.name].add()

@@ -17,7 +17,7 @@ package final class OutcomeStream: Sendable {
     }
 
     private let store: any GatewayStore
-    private let desk: OutcomeDesk
+    private let transport: OutcomeTransport
     private let alarms: AlarmClock
     private let logger: Logger
     private let metrics: GatewayMetrics
@@ -28,11 +28,11 @@ package final class OutcomeStream: Sendable {
     private let underWay = UnderWay()
 
     init(
-        store: any GatewayStore, desk: OutcomeDesk, alarms: AlarmClock, logger: Logger,
+        store: any GatewayStore, transport: OutcomeTransport, alarms: AlarmClock, logger: Logger,
         metrics: GatewayMetrics, clock: @escaping @Sendable () -> UInt64
     ) {
         self.store = store
-        self.desk = desk
+        self.transport = transport
         self.alarms = alarms
         self.logger = logger
         self.metrics = metrics
@@ -86,7 +86,8 @@ package final class OutcomeStream: Sendable {
                 } else {
                     let made = OutcomeSender(
                         receiver, from: places[receiver.name] ?? store.nextOutcome, store: store,
-                        desk: desk, alarms: alarms, logger: logger, metrics: metrics, clock: clock,
+                        transport: transport, alarms: alarms, logger: logger, metrics: metrics,
+                        clock: clock,
                         underWay: underWay)
                     state.senders[receiver.name] = made
                     fresh.append(made)

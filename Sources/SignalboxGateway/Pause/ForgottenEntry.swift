@@ -6,7 +6,7 @@ internal import SignalboxJSON
 package struct ForgottenEntry: Sendable {
     /// The instance name the entries are stored under; no plugin can have it.
     package static let instance = "#forgotten"
-    /// The key under which `PauseBook` signals new entries.
+    /// The key under which `PauseOrders` signals new entries.
     static let stampKey = "forgotten"
     /// Most entries at a time; each expires after 31 days (`CancelEntry.keptMs`).
     package static let countMax = 100_000

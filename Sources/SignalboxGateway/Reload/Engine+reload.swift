@@ -17,15 +17,15 @@ extension Engine {
     package func reload(
         _ plan: GatewayPlan, onSwitch: () -> Void
     ) async throws(ConfigurationError) -> ReloadReport {
-        let live = context.live
-        let old = live.now
+        let current = context.current
+        let old = current.generation
         let change = PlanChange(from: old.plan, to: plan, started: startSettings)
         let next = try await make(
             plan, kept: old.instances.instances.filter { change.kept.contains($0.name) })
 
         // From here on nothing can fail. Events that a source has emitted are stored before its routes go.
         await sources.pause(allBut: next.instances.sources)
-        live.replace(with: next)
+        current.replace(with: next)
         onSwitch()
         KnownSeries(metrics: context.metrics).show(next)
         context.metrics.reloaded(isTaken: true, unixMs: context.clock())
@@ -66,7 +66,8 @@ extension Engine {
 
     /// What a reload would change; throws what it would throw, as far as that shows without starting an instance.
     package func check(_ plan: GatewayPlan) async throws(ConfigurationError) -> ReloadReport {
-        let change = PlanChange(from: context.live.now.plan, to: plan, started: startSettings)
+        let change = PlanChange(
+            from: context.current.generation.plan, to: plan, started: startSettings)
         let new = plan.plugins.filter { !change.kept.contains($0.name) }
         let (set, faults) = await InstanceSet.create(
             new, program: program, services: services(for:))

@@ -37,10 +37,10 @@ package final class Reloader: Sendable {
     /// The gateway listens on these ports; from now on changed files trigger reloads.
     package func start(ports: [Int]) {
         state.withLock { $0.ports = Set(ports) }
-        let (live, logger) = (engine.context.live, engine.logger)
+        let (current, logger) = (engine.context.current, engine.logger)
         watch.start(
             files, intervalMs: options.watchIntervalMs,
-            isOn: { live.now.plan.config.gateway.watch },
+            isOn: { current.generation.plan.config.gateway.watch },
             reload: { [weak self] in
                 logger.notice("files of the configuration have changed, reloading")
                 // Faults are logged.
@@ -129,7 +129,7 @@ package final class Reloader: Sendable {
             if report.settings.contains("log.level"), options.programLog?.level == nil,
                 let level = Logger.Level(rawValue: plan.config.gateway.logLevel)
             {
-                engine.machinery.logLevel?.level = level
+                engine.runtime.logLevel?.level = level
             }
             plan.logWarnings(logger)
             Self.write(report, logger)

@@ -11,11 +11,11 @@ package final class GatewayServices: HostServices {
     /// Services that are available only in a running gateway.
     package struct Running {
         let store: any GatewayStore
-        let live: Live
+        let current: CurrentGeneration
         let pipeline: EventPipeline
     }
 
-    private let machinery: Machinery
+    private let runtime: GatewayRuntime
     private let running: Running?
     private let plugin: CheckedPlugin
     private let keys = KeyRing()
@@ -24,20 +24,20 @@ package final class GatewayServices: HostServices {
 
     /// `running` is nil if a configuration is only checked.
     package init(
-        _ machinery: Machinery, _ environment: ConfigEnvironment, for plugin: CheckedPlugin,
+        _ runtime: GatewayRuntime, _ environment: ConfigEnvironment, for plugin: CheckedPlugin,
         running: Running? = nil
     ) {
         self.environment = environment
-        self.machinery = machinery
+        self.runtime = runtime
         self.plugin = plugin
         self.running = running
     }
 
-    private var logger: Logger { machinery.logger }
-    private var metrics: GatewayMetrics { machinery.metrics }
+    private var logger: Logger { runtime.logger }
+    private var metrics: GatewayMetrics { runtime.metrics }
 
-    package var hasSystemClock: Bool { machinery.hasSystemClock }
-    package var nowUnixMs: UInt64 { machinery.clock() }
+    package var hasSystemClock: Bool { runtime.hasSystemClock }
+    package var nowUnixMs: UInt64 { runtime.clock() }
 
     package func isLogged(_ level: PluginLogLevel) -> Bool { logger.logLevel <= Self.level(level) }
 
@@ -96,7 +96,7 @@ package final class GatewayServices: HostServices {
         made.owner = plugin.name
         made.proxies = plugin.proxies
         do throws(RESTFault) {
-            try machinery.rest.submit(made) { result in
+            try runtime.rest.submit(made) { result in
                 done(
                     result.map {
                         PluginHTTPAnswer(status: $0.status, headers: $0.headers, body: $0.body)
@@ -174,7 +174,7 @@ package final class GatewayServices: HostServices {
         done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
     ) throws(PluginFault) {
         // A phone asks, and its token may equal somebody's address at another sender.
-        let tokens = running?.live.now.devices.tokens
+        let tokens = running?.current.generation.devices.tokens
         try openStore().find(app: app, token: token) { result in
             done(
                 result.map { found in
@@ -190,11 +190,11 @@ package final class GatewayServices: HostServices {
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
         // Before the first generation nobody could be told of the change.
-        guard let running, !running.live.now.instances.instances.isEmpty else {
+        guard let running, !running.current.generation.instances.instances.isEmpty else {
             throw PluginFault(.again, "the gateway is not up yet")
         }
         let now = nowUnixMs
-        machinery.workers.submitBounded {
+        runtime.workers.submitBounded {
             running.pipeline.accept([], changes: [change], from: instance, receivedUnixMs: now) {
                 answer, _ in
                 switch answer {
@@ -225,12 +225,12 @@ package final class GatewayServices: HostServices {
     }
 
     package func onWorker(_ work: @escaping @Sendable () -> Void) {
-        machinery.workers.submitBounded(work)
+        runtime.workers.submitBounded(work)
     }
 
     package func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
-        let workers = machinery.workers
-        machinery.alarms.after(ms: ms) { workers.submitBounded(work) }
+        let workers = runtime.workers
+        runtime.alarms.after(ms: ms) { workers.submitBounded(work) }
     }
 
     package func readFile(_ path: String) -> [UInt8]? { try? environment.readFile(path).get() }

@@ -185,7 +185,7 @@ package final class SourceRunner: Sendable {
                 "plugin.instance": "\(role.instanceName)", "error": "\(fault.message)",
                 "source.retry_in_ms": "\(waitMs)",
             ])
-        context.machinery.alarms.after(ms: waitMs) { [weak self] in
+        context.runtime.alarms.after(ms: waitMs) { [weak self] in
             Task { await self?.resume(role) }
         }
     }

@@ -35,12 +35,12 @@ final class SpanExporter: Sendable {
     private let underWay = UnderWay()
     private let state = Mutex(State())
 
-    init(_ machinery: Machinery) {
-        gateway = machinery.name
-        rest = machinery.rest
-        alarms = machinery.alarms
-        logger = machinery.logger
-        metrics = machinery.metrics
+    init(_ runtime: GatewayRuntime) {
+        gateway = runtime.name
+        rest = runtime.rest
+        alarms = runtime.alarms
+        logger = runtime.logger
+        metrics = runtime.metrics
     }
 
     func replace(with settings: TracingSettings?) {

@@ -19,10 +19,10 @@ public struct CheckReport: Sendable {
         var options = options
         options.isCheck = true
         let (plan, faults) = GatewayPlan.examine(options)
-        let rehearsal = await Rehearsal.run(plan, options)
+        let dryStart = await DryStart.run(plan, options)
         return CheckReport(
-            file: options.configPath, faults: (faults + rehearsal.faults).inOrder,
-            warnings: (plan.warnings + rehearsal.warnings).inOrder, proxies: plan.proxies(options))
+            file: options.configPath, faults: (faults + dryStart.faults).inOrder,
+            warnings: (plan.warnings + dryStart.warnings).inOrder, proxies: plan.proxies(options))
     }
 
     /// Whether the faults may pass without a change, such as an unreachable database.

@@ -25,8 +25,8 @@ final class InstanceContext: @unchecked Sendable {
     /// What the last `call()` of `sbx.http/1` failed with: a plugin gets the status alone, an operator needs the host and the reason.
     let callFault = Mutex("")
     let flights = FlightTable()
-    let source = SourceDesk()
-    let observer = ObserveDesk()
+    let source = SourceBatches()
+    let observer = ObserverBatch()
     /// What it may log; nil in a process of its own, where the gateway counts.
     private let logQuota: LogQuota?
     private let onEndpointsChanged = Mutex<@Sendable () -> Void>({})

@@ -27,7 +27,7 @@ public final class ObserveRole: @unchecked Sendable {
         guard let last = batch.last?.sequence else { return done(.taken) }
         let context = instance.context
         let number = context.observer.begin(last: last, done: done)
-        context.services.onWorker(afterMs: ObserveDesk.patienceMs) { [weak context] in
+        context.services.onWorker(afterMs: ObserverBatch.patienceMs) { [weak context] in
             guard let context, context.observer.isLate(number) else { return }
             context.misbehaved("did not answer a batch of outcomes for 60 s")
         }

@@ -29,8 +29,8 @@ public final class SourceRole: @unchecked Sendable {
         batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool,
         onCondition: @escaping @Sendable (PluginFault?) -> Void
     ) async throws(PluginFault) {
-        let desk = instance.context.source
-        desk.open(
+        let batches = instance.context.source
+        batches.open(
             .init(
                 limits: limits, batchesMax: batchesMax, take: take, onCondition: onCondition,
                 settle: { self.settle(sbx_batch_result(token: $0, $1)) }))
@@ -42,7 +42,7 @@ public final class SourceRole: @unchecked Sendable {
         guard let fault = called ?? instance.absence else {
             return
         }
-        desk.close()
+        batches.close()
         throw fault
     }
 

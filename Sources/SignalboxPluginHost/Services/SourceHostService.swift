@@ -36,7 +36,7 @@ enum SourceHostService {
     /// plugin has been told.
     static func take(
         _ token: UInt64, _ events: UnsafePointer<sbx_event>, _ count: Int, _ stride: Int,
-        _ opening: SourceDesk.Opening, _ context: InstanceContext
+        _ opening: SourceBatches.Opening, _ context: InstanceContext
     ) -> sbx_status {
         let now = context.services.nowUnixMs
         let read = context.structs.reading("emit()") { () throws(StructFault) in

@@ -1,5 +1,5 @@
 /// Why the database does not take events.
-public enum PostgresTrouble: String, Sendable, CaseIterable {
+public enum PostgresOutageCause: String, Sendable, CaseIterable {
     /// It cannot be reached.
     case away
     /// It did not store an event within a second, or somebody holds a lock.
@@ -15,7 +15,7 @@ public enum PostgresTrouble: String, Sendable, CaseIterable {
 /// What a store on PostgreSQL notices by itself.
 public enum PostgresNotice: Sendable {
     /// The database takes no events, or not all, and why; also if another reason comes that needs somebody.
-    case began(PostgresTrouble, String)
+    case began(PostgresOutageCause, String)
     /// That is over: how many events were refused, and for how long.
     case ended(refused: Int, forMs: UInt64)
     /// Opening waits for the locks of others: who holds them.

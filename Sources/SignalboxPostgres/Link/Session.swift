@@ -23,15 +23,15 @@ final class Session {
     let clock: DatabaseClock
     private let connector: Connector
     private let life: Life
-    let tally = DeskTally()
+    let tally = ConnectionTally()
     /// Sessions of one life write their marks in channels of their own.
     private let channel: Int64
     private var number: Int64 = 0
     /// The life of the latest transaction: a gateway may begin another life while it asks for a commit's outcome.
     private var lifeNumber: Int64
     private var link: PostgresLink?
-    /// Called now and then while it waits for the database: by its desk, and by who uses it at the moment.
-    var pauses: (desk: () -> Void, user: () -> Void) = ({}, {})
+    /// Called now and then while it waits for the database: by its thread, and by who uses it at the moment.
+    var pauses: (thread: () -> Void, user: () -> Void) = ({}, {})
     /// The connection was lost during a commit, or is back.
     var turned: (StoreFailure?) -> Void = { _ in }
     /// Whether to keep asking for a commit's outcome, after so many nanoseconds.
@@ -51,7 +51,7 @@ final class Session {
     var isConnected: Bool { link?.isAlive == true }
 
     func pause() {
-        pauses.desk()
+        pauses.thread()
         pauses.user()
     }
 

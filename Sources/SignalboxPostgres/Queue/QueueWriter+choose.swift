@@ -91,7 +91,7 @@ extension QueueWriter {
                 out.add(Int64(rank))
                 out.add(nowUnixMs)
                 out.add(limit)
-                out.add(calm.othersDue(nowUnixMs))
+                out.add(grace.othersDue(nowUnixMs))
                 out.add(life.number)
                 return out
             }

@@ -24,7 +24,7 @@ extension QueueWriter {
             return nil
         case .database(let fault) where fault.isAway:
             // Asking for a commit's outcome may have taken the whole outage.
-            calm.lost(sinceUnixMs)
+            grace.lost(sinceUnixMs)
             if group.awaitedUntilNs != nil { note(fault.isSlow ? .slow : .away, failure, group) }
             session.tally.refused(group.open.count)
             group.refuse(failure)
@@ -49,9 +49,9 @@ extension QueueWriter {
     }
 
     /// Tells why a group was refused. One without jobs stands for the events that may come.
-    private func note(_ trouble: PostgresTrouble, _ failure: StoreFailure, _ group: Group) {
+    private func note(_ trouble: PostgresOutageCause, _ failure: StoreFailure, _ group: Group) {
         if group.awaitedUntilNs != nil || group.jobs.isEmpty {
-            troubles.refused(group.openEvents, trouble, failure.message)
+            outages.refused(group.openEvents, trouble, failure.message)
         } else {
             options.onNotice(.fault(failure.message))
         }
@@ -65,7 +65,7 @@ extension QueueWriter {
                 try Opening(link, options).renew(owner, options.version)
             }
             guard let next else {
-                troubles.refused(
+                outages.refused(
                     group.openEvents, .nameTaken,
                     "another gateway named \(owner) uses the database: give each its own gateway.name"
                 )

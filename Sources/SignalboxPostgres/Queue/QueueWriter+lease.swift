@@ -37,10 +37,10 @@ extension QueueWriter {
                 transaction)
             guard let next else { continue }
             // What is due already, and was not taken, waits for its owner.
-            let isLeft = next <= nowUnixMs && calm.leftMs(nowUnixMs) > 0
+            let isLeft = next <= nowUnixMs && grace.leftMs(nowUnixMs) > 0
             out.hasMore = next <= nowUnixMs && !isLeft
             guard !out.hasMore else { continue }
-            out.nextDueInMs = UInt64(isLeft ? calm.leftMs(nowUnixMs) : next - nowUnixMs)
+            out.nextDueInMs = UInt64(isLeft ? grace.leftMs(nowUnixMs) : next - nowUnixMs)
         }
         return out
     }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The writer of the queue: many jobs share a transaction, and so a sync of the server's disk.
 ///
-/// `@unchecked Sendable`: used by its desk's thread alone.
+/// `@unchecked Sendable`: used by its connection's thread alone.
 final class QueueWriter: @unchecked Sendable {
     /// How often jobs are tried again when another gateway took something over meanwhile.
     private static let triesMax = 8
@@ -14,9 +14,9 @@ final class QueueWriter: @unchecked Sendable {
     let options: PostgresOptions
     let seed: (UInt64, UInt64)
     let shared: SharedState
-    let troubles: Troubles
+    let outages: OutageTracker
     var holdings = Holdings()
-    var calm: Calm
+    var grace: TakeoverGrace
     private(set) var lanes = LaneNumbers()
     private var ids: Range<UInt64> = 0..<0
     var lastSweepNs: UInt64 = 0
@@ -33,20 +33,20 @@ final class QueueWriter: @unchecked Sendable {
 
     init(
         _ life: Life, _ clock: DatabaseClock, seed: (UInt64, UInt64),
-        _ options: PostgresOptions, _ shared: SharedState, _ troubles: Troubles
+        _ options: PostgresOptions, _ shared: SharedState, _ outages: OutageTracker
     ) {
         self.life = life
         self.clock = clock
         self.seed = seed
         self.options = options
-        calm = Calm(leaseMs: options.leaseMs)
+        grace = TakeoverGrace(leaseMs: options.leaseMs)
         self.shared = shared
-        self.troubles = troubles
+        self.outages = outages
     }
 
     /// Runs jobs. Returns the failure if the database is away.
     func perform(_ jobs: [QueueJob], _ session: Session) -> StoreFailure? {
-        troubles.endOld()
+        outages.endOld()
         guard !jobs.isEmpty else { return attempt(Group([]), session) }
         var rest = jobs[...]
         while !rest.isEmpty {
@@ -81,12 +81,12 @@ final class QueueWriter: @unchecked Sendable {
 
     func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
         let tally = session.tally
-        let troubles = troubles
+        let outages = outages
         let answerLate = {
             let count = group.answerLate(nowNs: SystemClock.monotonicNs)
             guard count > 0 else { return }
             tally.refused(count)
-            troubles.refused(count, .slow, StoreFailure.slow.message)
+            outages.refused(count, .slow, StoreFailure.slow.message)
         }
         session.pauses.user = answerLate
         defer {
@@ -96,7 +96,7 @@ final class QueueWriter: @unchecked Sendable {
         }
         var tries = 0
         let start = clock.nowUnixMs
-        group.isProbe = group.jobs.isEmpty && troubles.isRefusing
+        group.isProbe = group.jobs.isEmpty && outages.isRefusing
         // Events are answered in time whatever happens. The server ends a wait for a lock sooner than this does.
         let untilNs = group.awaitedUntilNs.map {
             max($0, SystemClock.monotonicNs + session.patienceNs)
@@ -114,10 +114,10 @@ final class QueueWriter: @unchecked Sendable {
                     group.reset()
                     try self.perform(group, transaction)
                 }
-                calm.reached(clock.nowUnixMs, sinceUnixMs: start)
+                grace.reached(clock.nowUnixMs, sinceUnixMs: start)
                 for effect in group.effects { effect() }
                 shared.waiting.wrappingAdd(group.delta, ordering: .relaxed)
-                if group.isProbe || group.openEvents > 0 { troubles.stored() }
+                if group.isProbe || group.openEvents > 0 { outages.stored() }
                 for reply in group.replies { reply() }
                 return nil
             } catch {

@@ -1,4 +1,4 @@
-/// The half of a table that new rows go into; see `Halves`. Any is correct at any time: all other statements look at
+/// The half of a table that new rows go into; see `TableRotation`. Any is correct at any time: all other statements look at
 /// both.
 enum CurrentHalf {
     /// Its number, inside a statement.

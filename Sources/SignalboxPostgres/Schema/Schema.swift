@@ -33,7 +33,7 @@ enum Schema {
             ]
         }
 
-    /// A table in parts, one of which takes new rows; see `Halves` and `HistoryRotation`.
+    /// A table in parts, one of which takes new rows; see `TableRotation` and `HistoryRotation`.
     private static func parted(_ table: String, _ columns: String, parts: Int64 = 2) -> [String] {
         [
             """

@@ -6,7 +6,7 @@ internal import SignalboxThreads
 ///
 /// `TRUNCATE` frees the space at once, whatever snapshot is open, and leaves nothing to vacuum.
 ///
-/// `@unchecked Sendable`: used by its desk's thread alone.
+/// `@unchecked Sendable`: used by its connection's thread alone.
 final class HistoryRotation: @unchecked Sendable {
     private static let restNs: UInt64 = 600_000_000_000
 
@@ -84,7 +84,7 @@ final class HistoryRotation: @unchecked Sendable {
     ) throws(TransactionFault) -> Bool {
         let table = "signalbox.history_\(part)"
         guard
-            try Halves.wait(for: "LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE", transaction)
+            try TableRotation.wait(for: "LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE", transaction)
         else { return false }
         transaction.send(Statement("", "TRUNCATE \(table)"))
         return true

@@ -6,7 +6,7 @@ internal import SignalboxCore
 /// now and then which receivers it names, and one is removed by a gateway that has seen it unnamed at every sweep for
 /// ten minutes. Sweeps are counted, not time: while the database is away nobody can name anything.
 ///
-/// `@unchecked Sendable`: used by its desk's thread alone.
+/// `@unchecked Sendable`: used by its connection's thread alone.
 final class ReceiverSweep: @unchecked Sendable {
     /// Ten minutes of sweeps.
     static let sweepsMax = 60

@@ -22,7 +22,7 @@ enum Sweep {
         """)
 
     static func run(
-        _ session: Session, life: Life, _ clock: DatabaseClock, _ halves: Halves,
+        _ session: Session, life: Life, _ clock: DatabaseClock, _ rotation: TableRotation,
         _ history: HistoryRotation,
         _ receivers: ReceiverSweep, _ onNotice: @Sendable (PostgresNotice) -> Void
     ) -> TransactionFault? {
@@ -43,7 +43,7 @@ enum Sweep {
             }
             for (name, count) in lost { onNotice(.outcomesLost(receiver: name, count: count)) }
             try receivers.judge(unnamed, session)
-            try halves.tidy(session, nowUnixMs: nowUnixMs)
+            try rotation.tidy(session, nowUnixMs: nowUnixMs)
             try history.tidy(session, nowUnixMs: nowUnixMs)
             return nil
         } catch {

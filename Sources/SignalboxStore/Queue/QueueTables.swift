@@ -14,7 +14,7 @@ struct QueueTables {
     /// Lane ids by key, to save a look-up per delivery.
     var laneIDs: [LaneKey: Int64] = [:]
     let hot = HotStatements()
-    var leases = LeaseBook()
+    var leases = LeaseEnds()
     var blocks = BlockTables()
     var stale = StaleTables()
     var seen = SeenKeys()

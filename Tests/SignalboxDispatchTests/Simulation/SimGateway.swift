@@ -17,7 +17,7 @@ final class SimGateway: Sendable {
         var leaving: [Lane] = []
         var process: SimProcess
         /// Of the current life and the previous ones.
-        var ledgers: [SimLedger] = []
+        var ledgers: [SimOutcomeSink] = []
     }
 
     static let policy = RetryPolicy(
@@ -63,7 +63,7 @@ final class SimGateway: Sendable {
     }
 
     private var process: SimProcess { state.withLock { $0.process } }
-    private var ledger: SimLedger? { state.withLock { $0.ledgers.last } }
+    private var outcomeSink: SimOutcomeSink? { state.withLock { $0.ledgers.last } }
 
     func fault(_ words: String) {
         let now = clock.now.steadyMs
@@ -73,7 +73,7 @@ final class SimGateway: Sendable {
     // MARK: Processes and generations
 
     private func start() {
-        state.withLock { $0.ledgers.append(SimLedger(clock)) }
+        state.withLock { $0.ledgers.append(SimOutcomeSink(clock)) }
         for provider in providers { make(provider) }
         for key in store.waitingLanes.sorted(by: { $0.app < $1.app }) { lane(key)?.backlog() }
         tend(process)
@@ -107,7 +107,7 @@ final class SimGateway: Sendable {
             return state.nextNumber
         }
         let (key, process, store) = (provider.key, process, store)
-        guard let ledger else { return }
+        guard let outcomeSink else { return }
         let isAtMostOnce = key.app == "a3"
         let lane = Lane(
             key, number: number,
@@ -119,7 +119,7 @@ final class SimGateway: Sendable {
             },
             world: LaneWorld(
                 clock: process, store: SimLaneStore(store: store, process: process),
-                ledger: ledger),
+                outcomeSink: outcomeSink),
             siblings: { [weak self] in
                 (self?.lanes ?? []).filter { $0.key.sender == key.sender && $0.key != key }
                     .sorted { $0.key.app < $1.key.app }
@@ -144,7 +144,7 @@ final class SimGateway: Sendable {
             // Accepted but not recorded: the next process sends it again.
             for id in provider.taken.keys where ends[id] == nil { provider.doubt(id) }
         }
-        ledger?.forget(all: Set(ends.keys))
+        outcomeSink?.forget(all: Set(ends.keys))
         let process = SimProcess(clock, number)
         state.withLock { state in
             state.process = process
@@ -228,7 +228,7 @@ final class SimGateway: Sendable {
 }
 
 /// Records how deliveries ended.
-final class SimLedger: LaneLedger {
+final class SimOutcomeSink: OutcomeSink {
     private struct State {
         var finals: [UInt64: Int] = [:]
         var lost = 0

@@ -9,13 +9,13 @@ internal import SignalboxThreads
 /// an event again with another id, so it is identified by its content.
 final class EventTrial: Sendable {
     private struct State {
-        var suspects = Suspects()
+        var poison = PoisonTracker()
         /// Proven events, and until when they are not retried.
         var guilty: [UInt64: UInt64] = [:]
         /// Calls under way while there are suspects.
         var openCount = 0
         var hasSuspect = false
-        /// Suspects that wait for the open calls to end; no other call begins meanwhile.
+        /// PoisonTracker that wait for the open calls to end; no other call begins meanwhile.
         var waitingCount = 0
         /// Threads that wait for their turn.
         var threadCount = 0
@@ -46,7 +46,7 @@ final class EventTrial: Sendable {
         self.onFound = onFound
     }
 
-    /// Suspects that wait until no other call is open.
+    /// PoisonTracker that wait until no other call is open.
     var waitingCount: Int { state.update { $0.waitingCount } }
 
     /// Calls the plugin with an event. Thread: worker, which a suspect blocks.
@@ -71,7 +71,7 @@ final class EventTrial: Sendable {
             if !state.guilty.isEmpty, state.guilty.values.allSatisfy({ $0 <= now }) {
                 state.guilty = [:]
             }
-            return state.suspects.isOn(nowMs: now) || !state.guilty.isEmpty
+            return state.poison.isOn(nowMs: now) || !state.guilty.isEmpty
         }
         guard isOn else {
             let result = call()
@@ -100,7 +100,7 @@ final class EventTrial: Sendable {
                 guard until <= start else { return end(.guilty) }
                 state.guilty[key] = nil
             }
-            let isSuspect = state.suspects.has(key, nowMs: start)
+            let isSuspect = state.poison.has(key, nowMs: start)
             if !state.hasSuspect, isSuspect ? state.openCount == 0 : state.waitingCount == 0 {
                 state.openCount += 1
                 state.hasSuspect = isSuspect
@@ -135,7 +135,7 @@ final class EventTrial: Sendable {
             state.updateAll { state in
                 state.openCount -= 1
                 if isSuspect { state.hasSuspect = false }
-                if case .success = result { state.suspects.cleared(CollectionOfOne(key)) }
+                if case .success = result { state.poison.cleared(CollectionOfOne(key)) }
             }
             return ended ?? result
         }
@@ -145,7 +145,7 @@ final class EventTrial: Sendable {
     private func crashed<Answer>(_ key: UInt64, isAlone: Bool) -> Result<Answer, WorkEnd>? {
         let now = clock()
         let isProven = state.update { state -> Bool in
-            guard state.suspects.crashed([key], isAlone: isAlone, nowMs: now) else { return false }
+            guard state.poison.crashed([key], isAlone: isAlone, nowMs: now) else { return false }
             if state.guilty.count >= Self.guiltyMax { state.guilty = [:] }
             state.guilty[key] = now + Self.guiltyMs
             return true

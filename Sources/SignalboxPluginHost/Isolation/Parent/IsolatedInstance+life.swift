@@ -13,7 +13,7 @@ extension IsolatedInstance {
 
     /// Starts a process and creates the instance in it.
     func open() -> PluginFault? {
-        let desk = ServiceDesk(name: name, services: services, secrets: secrets)
+        let server = HostCallServer(name: name, services: services, secrets: secrets)
         let child: IsolatedChild
         do throws(PluginFault) {
             child = try IsolatedChild(
@@ -24,7 +24,7 @@ extension IsolatedInstance {
                         fields: [Attribute("stream", "stderr")])
                 },
                 handle: { [weak self] child, method, frame throws(WireFault) in
-                    if try desk.handle(method, frame, child.peer) { return }
+                    if try server.handle(method, frame, child.peer) { return }
                     try self?.take(method, frame, from: child)
                 },
                 onGone: { [weak self] child in self?.isGone(child) },

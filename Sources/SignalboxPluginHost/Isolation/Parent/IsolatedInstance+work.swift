@@ -139,9 +139,9 @@ extension IsolatedInstance {
         case .room: listeners.withLock { $0.room }()
         case .outcomes:
             let message = try OutcomesMessage(reading: frame)
-            let wasOnTrial = sending.withLock { suspects in
-                defer { suspects.cleared(message.outcomes.lazy.map(\.item)) }
-                return suspects.isOn(nowMs: SystemClock.monotonicNs / 1_000_000)
+            let wasOnTrial = sending.withLock { poison in
+                defer { poison.cleared(message.outcomes.lazy.map(\.item)) }
+                return poison.isOn(nowMs: SystemClock.monotonicNs / 1_000_000)
             }
             let strange = child.flights.settle(message.flight, message.outcomes)
             if strange > 0 {

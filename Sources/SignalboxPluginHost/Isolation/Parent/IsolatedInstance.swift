@@ -51,7 +51,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     let state: Gate<State>
     let listeners = Mutex(Listeners())
     /// Deliveries that the plugin's own transport held when the process ended.
-    let sending = Mutex(Suspects())
+    let sending = Mutex(PoisonTracker())
     private(set) var control: ControlThread?
     let made = Mutex<PluginRoles?>(nil)
     /// Owner of these calls, for the watchdog of the worker threads.

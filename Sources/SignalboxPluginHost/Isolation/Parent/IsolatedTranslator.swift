@@ -7,7 +7,7 @@ final class IsolatedTranslator: Translating {
     private let instance: IsolatedInstance
     private let role: TranslatorRole
     private let usualBatch: Int?
-    private let suspects = Mutex(Suspects())
+    private let poison = Mutex(PoisonTracker())
     /// Apps whose requests must not go out twice.
     private let onceOnly = Mutex<Set<String>>([])
 
@@ -20,7 +20,7 @@ final class IsolatedTranslator: Translating {
     private var nowMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
 
     /// Most items per call; 1 after a crash, until the item that caused it is known.
-    var maxBatch: Int? { suspects.withLock { $0.isOn(nowMs: nowMs) } ? 1 : usualBatch }
+    var maxBatch: Int? { poison.withLock { $0.isOn(nowMs: nowMs) } ? 1 : usualBatch }
 
     /// Where requests of an app go.
     func endpoint(app: String) async throws(PluginFault) -> SendEndpoint {
@@ -72,12 +72,12 @@ final class IsolatedTranslator: Translating {
         case .success(.failed(let fault)) where fault.kind == .tooLarge:
             return split(app, deliveries)
         case .success(let answer):
-            suspects.withLock { $0.cleared(items) }
+            poison.withLock { $0.cleared(items) }
             return answer
         case .failure(.down): return .again(isRestarting: true)
         case .failure(.tooLong): return split(app, deliveries)
         case .failure(.lost(let isAlone)):
-            guard suspects.withLock({ $0.crashed(items, isAlone: isAlone, nowMs: nowMs) }) else {
+            guard poison.withLock({ $0.crashed(items, isAlone: isAlone, nowMs: nowMs) }) else {
                 return .failed(PluginFault(.lost, "the plugin's process ended"))
             }
             return .ready(
@@ -174,13 +174,13 @@ final class IsolatedTranslator: Translating {
             })
         return asked.flatMap { answer in
             guard case .success(let made) = answer.result else { return .failure(.tooLong) }
-            suspects.withLock { $0.cleared(items) }
+            poison.withLock { $0.cleared(items) }
             return .success((made.settled, made.requests))
         }
     }
 
     private func blame(_ responses: [HTTPResponse], _ isAlone: Bool) -> Bool {
-        suspects.withLock {
+        poison.withLock {
             $0.crashed(responses.flatMap(\.items), isAlone: isAlone, nowMs: nowMs)
         }
     }

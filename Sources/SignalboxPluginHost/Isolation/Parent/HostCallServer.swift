@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Runs on the reading thread, so nothing here may block: long calls are answered later. Input comes from
 /// another process and is not trusted, so everything has a limit.
-final class ServiceDesk: Sendable {
+final class HostCallServer: Sendable {
     private static let metricsMax = 1_000
     private static let answersMax = 1_024
     private static let lineBytesMax = 8_192

@@ -2,7 +2,7 @@
 ///
 /// Their owners could neither extend them nor store the outcomes of their pushes, and do so first when the database
 /// is back. Another gateway that leased such deliveries at once would send them twice. All times are the database's.
-struct Calm {
+struct TakeoverGrace {
     /// Longer than the longest pause between two attempts to connect.
     static let ms: Int64 = 5_000
 

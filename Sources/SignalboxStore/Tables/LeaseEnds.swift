@@ -4,7 +4,7 @@ internal import GRDB
 ///
 /// Leased rows are in no index: most deliveries are taken over at commit and gone before anyone looks
 /// for them. The writer remembers the id ranges that hold leases, and searches them when leases end.
-struct LeaseBook {
+struct LeaseEnds {
     private struct Entry {
         /// When the first and the last of them end, in Unix milliseconds.
         var firstUntil: Int64

@@ -4,7 +4,7 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 
 /// The deliveries that a plugin with its own transport has accepted, and their outcomes.
-final class FlightBook: Sendable {
+final class SubmittedFlights: Sendable {
     private struct State {
         var open: Set<UInt64> = []
         var settled: Set<UInt64> = []

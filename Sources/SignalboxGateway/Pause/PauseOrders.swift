@@ -6,7 +6,7 @@ internal import SignalboxThreads
 internal import Synchronization
 
 /// What operators have paused and cancelled, stored so that it survives restarts and applies to a whole fleet.
-package final class PauseBook: Sendable {
+package final class PauseOrders: Sendable {
     /// The instance name it is stored under; no plugin can have it.
     private static let instance = "#paused"
     /// How often a gateway checks for pauses made by others, in milliseconds.
@@ -23,12 +23,12 @@ package final class PauseBook: Sendable {
     }
 
     private let store: any GatewayStore
-    private let machinery: Machinery
+    private let runtime: GatewayRuntime
     private let state = Mutex(State())
 
-    package init(_ store: any GatewayStore, _ machinery: Machinery) {
+    package init(_ store: any GatewayStore, _ runtime: GatewayRuntime) {
         self.store = store
-        self.machinery = machinery
+        self.runtime = runtime
     }
 
     /// In order of kind and name.
@@ -124,7 +124,7 @@ package final class PauseBook: Sendable {
 
     /// Ends all deliveries of a user received until now; false if there are too many such orders.
     package func forget(_ user: UserKey) async throws(StoreFailure) -> Bool {
-        let now = machinery.clock()
+        let now = runtime.clock()
         let (seed, isRoom) = state.withLock { state in
             state.forgotten.removeAll(beforeUnixMs: now - min(now, CancelEntry.keptMs))
             return (state.forgotten.seed, state.forgotten.count < ForgottenEntry.countMax)
@@ -198,7 +198,7 @@ package final class PauseBook: Sendable {
 
     /// Polls for pauses made by other gateways from now on; `onChange` is called for each change.
     func watch(_ onChange: @escaping @Sendable () -> Void) {
-        machinery.alarms.after(ms: Self.lookMs) { [weak self] in
+        runtime.alarms.after(ms: Self.lookMs) { [weak self] in
             guard let self else { return }
             guard store.isShared else { return watch(onChange) }
             Task {
@@ -242,7 +242,7 @@ package final class PauseBook: Sendable {
             for entry in found.compactMap({ ForgottenEntry(key: $0.key, $0.value) }) {
                 state.forgotten.add(entry.mark, beforeUnixMs: entry.beforeUnixMs)
             }
-            let now = machinery.clock()
+            let now = runtime.clock()
             state.forgotten.removeAll(beforeUnixMs: now - min(now, CancelEntry.keptMs))
             state.forgottenStamp = stamp
             return state.forgotten != before
@@ -263,34 +263,34 @@ package final class PauseBook: Sendable {
         if let sender = entry.order.sender { fields["plugin.instance"] = "\(sender)" }
         if let route = entry.order.route { fields["route.name"] = "\(route)" }
         if let event = entry.order.eventID { fields["event.id"] = "\(event)" }
-        machinery.logger.notice("cancelled, what waits is not sent", metadata: fields)
+        runtime.logger.notice("cancelled, what waits is not sent", metadata: fields)
     }
 
     /// `resumer`: nil if another gateway was asked, which logs it itself.
     private func note(_ before: PauseEntry?, _ after: PauseEntry?, by resumer: PauseNote? = nil) {
         guard before != after, let entry = after ?? before else { return }
-        machinery.metrics.paused.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)
+        runtime.metrics.paused.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)
         var fields: Logger.Metadata = [entry.kind.field: "\(entry.name)"]
         if after != nil {
             fields["by"] = "\(entry.note.by)"
             fields["address"] = "\(entry.note.address)"
             fields["reason"] = "\(entry.note.reason)"
-            machinery.logger.notice("paused, its deliveries wait", metadata: fields)
+            runtime.logger.notice("paused, its deliveries wait", metadata: fields)
         } else {
-            let now = machinery.clock()
+            let now = runtime.clock()
             fields["paused_ms"] = "\(now - min(now, entry.note.sinceUnixMs))"
             if let resumer {
                 fields["by"] = "\(resumer.by)"
                 fields["address"] = "\(resumer.address)"
             }
-            machinery.logger.notice("resumed", metadata: fields)
+            runtime.logger.notice("resumed", metadata: fields)
         }
     }
 }
 
 extension LaneTable {
     /// Tells all lanes what is paused.
-    package func applyPauses(_ pauses: PauseBook) {
+    package func applyPauses(_ pauses: PauseOrders) {
         for lane in all { lane.pause(pauses.order(for: lane.key)) }
     }
 }

@@ -10,26 +10,26 @@ internal import SignalboxThreads
 /// Makes and starts what a gateway would, checks what only running plugins can tell, and stops it again.
 ///
 /// Nothing leaves the process: the instances have neither network nor store, and fetch no credentials.
-package struct Rehearsal {
+package struct DryStart {
     package private(set) var faults: [Diagnostic] = []
     package private(set) var warnings: [Diagnostic] = []
 
-    package static func run(_ plan: GatewayPlan, _ options: GatewayOptions) async -> Rehearsal {
-        var out = Rehearsal()
+    package static func run(_ plan: GatewayPlan, _ options: GatewayOptions) async -> DryStart {
+        var out = DryStart()
         if options.hasSecrets, options.store == nil { await out.look(at: plan) }
         let plugins = plan.plugins.filter(\.isSound)
         guard !plugins.isEmpty else { return out }
         var quiet = options
         quiet.logger = Logger(label: "signalbox.check") { _ in SwiftLogNoOpLogHandler() }
-        let machinery: Machinery
+        let runtime: GatewayRuntime
         do throws(ConfigurationError) {
-            machinery = try Machinery(plan, quiet)
+            runtime = try GatewayRuntime(plan, quiet)
         } catch {
             out.faults += error.diagnostics
             return out
         }
-        await out.ask(plugins, plan, machinery, options)
-        await machinery.shutdown()
+        await out.ask(plugins, plan, runtime, options)
+        await runtime.shutdown()
         return out
     }
 
@@ -50,13 +50,13 @@ package struct Rehearsal {
     }
 
     private mutating func ask(
-        _ plugins: [CheckedPlugin], _ plan: GatewayPlan, _ machinery: Machinery,
+        _ plugins: [CheckedPlugin], _ plan: GatewayPlan, _ runtime: GatewayRuntime,
         _ options: GatewayOptions
     ) async {
         var (set, made) = await InstanceSet.create(
             plugins, program: InstanceSet.Program(options),
-            services: { GatewayServices(machinery, options.environment, for: $0) })
-        made += await set.start(plugins, limits: machinery.limits)
+            services: { GatewayServices(runtime, options.environment, for: $0) })
+        made += await set.start(plugins, limits: runtime.limits)
         faults += made
         faults += await set.endpointFaults(plan)
         let wanting = await set.reportKinds()

@@ -6,12 +6,12 @@ internal import Synchronization
 ///
 /// As long as nothing but refusals follow each other, the gateway takes no webhooks (`stop`). The first event that is
 /// stored ends that; without events the writer tries itself.
-final class Troubles: Sendable {
+final class OutageTracker: Sendable {
     private struct Outage {
-        var trouble: PostgresTrouble
+        var trouble: PostgresOutageCause
         var words: String
         let beganNs: UInt64
-        var told: Set<PostgresTrouble>
+        var told: Set<PostgresOutageCause>
         var count = 0
         var lastNs: UInt64
         /// The first refusal since an event was stored; nil if nothing was refused since.
@@ -35,7 +35,7 @@ final class Troubles: Sendable {
     var isRefusing: Bool { current.withLock { $0?.sinceNs != nil } }
 
     /// Why no event is stored; nil if some are stored.
-    var stop: PostgresTrouble? {
+    var stop: PostgresOutageCause? {
         current.withLock { outage in
             guard let outage, let since = outage.sinceNs else { return nil }
             switch outage.trouble {
@@ -46,7 +46,7 @@ final class Troubles: Sendable {
     }
 
     /// So many events were refused; 0 if events would be refused, but none arrived.
-    func refused(_ count: Int, _ trouble: PostgresTrouble, _ words: String) {
+    func refused(_ count: Int, _ trouble: PostgresOutageCause, _ words: String) {
         let now = SystemClock.monotonicNs
         let isNews = current.withLock { current in
             var outage =
@@ -69,7 +69,8 @@ final class Troubles: Sendable {
 
     /// A job was refused before it came to the database.
     func refused(_ job: QueueJob, _ failure: StoreFailure) {
-        guard case .append = job, failure.message != Desk<QueueJob>.closed.message else { return }
+        guard case .append = job, failure.message != ConnectionThread<QueueJob>.closed.message
+        else { return }
         refused(1, failure.message == StoreFailure.slow.message ? .slow : .away, failure.message)
     }
 

@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 /// The effects of a step, which the shell performs after releasing the lock.
-public struct LaneTodo: Sendable {
+public struct LaneEffects: Sendable {
     /// Run turns on a worker until one is empty.
     public var isTurn = false
     /// To be recorded, and settled in the store.
@@ -39,7 +39,7 @@ public struct LaneTodo: Sendable {
     }
 
     /// Adds the effects of another step.
-    public mutating func add(_ other: LaneTodo) {
+    public mutating func add(_ other: LaneEffects) {
         isTurn = isTurn || other.isTurn
         if endings.isEmpty { endings = other.endings } else { endings += other.endings }
         assert(returned == nil || other.returned == nil, "deliveries that nobody gives back")

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The batch that an observer has not answered yet.
 ///
 /// It has no place in the instance's gate of calls: a stop does not wait for the other side, and the batch comes again.
-final class ObserveDesk: Sendable {
+final class ObserverBatch: Sendable {
     private struct Open {
         /// Which call it is: the same batch may come again.
         var number: UInt64

@@ -9,8 +9,8 @@ internal import SignalboxThreads
 /// it is truncated. That needs an exclusive lock. If somebody reads the table for long, as a dump does, the half waits
 /// and grows.
 ///
-/// `@unchecked Sendable`: used by its desk's thread alone.
-final class Halves: @unchecked Sendable {
+/// `@unchecked Sendable`: used by its connection's thread alone.
+final class TableRotation: @unchecked Sendable {
     private struct Table {
         var name: String
         /// Orders its rows; the last ones move first.

@@ -3,7 +3,7 @@ internal import SignalboxCore
 internal import Synchronization
 
 /// Accepts the batches of a source, and counts the undecided ones.
-final class SourceDesk: Sendable {
+final class SourceBatches: Sendable {
     /// What a resumed source may do.
     struct Opening {
         var limits: Limits

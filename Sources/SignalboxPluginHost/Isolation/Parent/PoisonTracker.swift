@@ -2,7 +2,7 @@
 /// one at a time until it is found.
 ///
 /// A value type: the time is passed in.
-struct Suspects: Sendable {
+struct PoisonTracker: Sendable {
     /// An item is the cause after two crashes of processes that got nothing else before or with it, or four of
     /// processes that had handled others: a process that crashes every so many items crashes on any of them.
     private static let provenAt = 4

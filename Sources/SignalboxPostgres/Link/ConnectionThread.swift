@@ -5,7 +5,7 @@ internal import SignalboxThreads
 ///
 /// While the database is away, jobs are refused at once and the thread keeps reconnecting, so that no caller waits
 /// for a connection.
-final class Desk<Job: Sendable>: Sendable {
+final class ConnectionThread<Job: Sendable>: Sendable {
     private struct Entry {
         var job: Job
         /// When it is refused if it has not begun.
@@ -23,7 +23,7 @@ final class Desk<Job: Sendable>: Sendable {
         var isClosed = false
     }
 
-    /// What a desk does with its jobs.
+    /// What a thread does with its jobs.
     struct Duties: Sendable {
         /// How many jobs are taken at a time.
         var groupMax = 1
@@ -46,7 +46,7 @@ final class Desk<Job: Sendable>: Sendable {
 
     private let inbox = Gate(Inbox())
     private let duties: Duties
-    private let tally: DeskTally
+    private let tally: ConnectionTally
 
     /// Starts the thread; `session` is used by it alone from now on.
     init(_ name: String, _ session: Lent<Session>, _ duties: Duties) {
@@ -93,7 +93,7 @@ final class Desk<Job: Sendable>: Sendable {
     }
 
     private func run(_ session: Session) {
-        session.pauses.desk = { self.expire() }
+        session.pauses.thread = { self.expire() }
         session.turned = { failure in
             self.setAway(failure)
             self.duties.turned(failure)
@@ -114,7 +114,7 @@ final class Desk<Job: Sendable>: Sendable {
         inbox.updateAll { $0.isClosed = true }
     }
 
-    /// The next jobs; none: the time is over, or the desk closes.
+    /// The next jobs; none: the time is over, or the thread closes.
     private func next(untilNs restNs: UInt64?) -> (jobs: [Job], isLast: Bool) {
         inbox.wait(until: { inbox in
             let isDue = restNs.map { SystemClock.monotonicNs >= $0 } ?? false
@@ -192,19 +192,19 @@ extension StoreFailure {
     static let slow = StoreFailure(message: "the database is too slow")
 }
 
-/// Something that a desk does on its connection.
+/// Something that a thread does on its connection.
 struct Errand: Sendable {
     var run: @Sendable (Session) -> TransactionFault?
     var refuse: @Sendable (StoreFailure) -> Void
 }
 
-extension Desk where Job == Errand {
-    /// A desk that does errands one by one, and sweeps now and then, busy or not.
+extension ConnectionThread where Job == Errand {
+    /// A thread that does errands one by one, and sweeps now and then, busy or not.
     static func errands(
         _ name: String, _ session: Lent<Session>, restNs: UInt64? = nil,
         sweep: @escaping @Sendable (Session) -> TransactionFault? = { _ in nil }
-    ) -> Desk {
-        Desk(
+    ) -> ConnectionThread {
+        ConnectionThread(
             name, session,
             Duties(
                 restNs: { restNs },
@@ -216,7 +216,7 @@ extension Desk where Job == Errand {
                 }, refuse: { $0.refuse($1) }))
     }
 
-    /// Runs `body` soon on the desk's thread, and calls `done` with its result.
+    /// Runs `body` soon on the thread, and calls `done` with its result.
     ///
     /// With `mustHappen`, it is retried until the database is back. After `withinNs` the caller is told that the
     /// database is too slow, whatever the result turns out to be.

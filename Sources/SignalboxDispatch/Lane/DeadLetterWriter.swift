@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 /// Turns deliveries that no lane can take into dead letters.
-public struct Burial: Sendable {
+public struct DeadLetterWriter: Sendable {
     private let world: LaneWorld
 
     /// Buries deliveries of this world.
@@ -20,8 +20,10 @@ public struct Burial: Sendable {
                 return LaneEnding(
                     delivery, .failed(reason: reason, wasSent: false), outcome, unixMs: now)
             }
-            let pack = world.ledger.record(endings)
-            world.store.settle(world.ledger.ends(of: endings), under: lease.token, outcomes: pack) {
+            let pack = world.outcomeSink.record(endings)
+            world.store.settle(
+                world.outcomeSink.ends(of: endings), under: lease.token, outcomes: pack
+            ) {
                 refusal in
                 if refusal != nil, lease.hasMore { buryDue(key, reason: reason, detail: detail) }
             }

@@ -5,7 +5,7 @@ internal import SignalboxObservability
 internal import SignalboxPostgres
 internal import SignalboxThreads
 
-extension Machinery {
+extension GatewayRuntime {
     /// Opens the database that several gateways use.
     func openStore(
         _ settings: PostgresSettings, _ plan: GatewayPlan
@@ -90,7 +90,7 @@ extension Machinery {
         }
     }
 
-    private static func words(_ trouble: PostgresTrouble) -> String {
+    private static func words(_ trouble: PostgresOutageCause) -> String {
         switch trouble {
         case .away: "database is away"
         case .slow: "database is slow"

@@ -1,8 +1,8 @@
 internal import SignalboxCore
 internal import Synchronization
 
-/// What a desk has seen of the database, for metrics.
-final class DeskTally: Sendable {
+/// What a connection has seen of the database, for metrics.
+final class ConnectionTally: Sendable {
     /// Classes of commit times: their limits in milliseconds, and their labels. The last one has no limit.
     private static let classes: [(ms: UInt64, label: String)] = [
         (5, "5"), (20, "20"), (100, "100"), (500, "500"), (1_000, "1000"), (5_000, "5000"),

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// In memory only: after a restart, and after a takeover by another gateway, an event's attempts belong to no trace.
 /// `signalbox trace` shows what was stored.
-final class SpanBook: Sendable {
+final class ActiveSpans: Sendable {
     private struct Attempt {
         let place: TraceContext
         let parent: UInt64

@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxPostgres
 
 /// What a store says of its database.
-@Suite struct TroubleTests {
+@Suite struct OutageTrackerTests {
     @Test func `a full database refuses events and settles deliveries, and has room again`()
         async throws
     {
@@ -32,7 +32,7 @@ import Testing
         #expect(try await database.blocked() == 0)
         try await database.run("DROP TRIGGER full_disk ON signalbox.block")
         try await rig.appendUntilTaken(2, key: "k")
-        rig.store.troubles.endOld(quietNs: 0)
+        rig.store.outages.endOld(quietNs: 0)
         #expect(!rig.store.isDiskFull)
         #expect(rig.notices.texts.count { $0.hasPrefix("began(") && $0.contains("full,") } == 1)
         #expect(rig.notices.texts.count { $0.hasPrefix("ended(") } == 1)

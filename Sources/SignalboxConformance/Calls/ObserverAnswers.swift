@@ -1,7 +1,7 @@
 internal import SignalboxThreads
 
 /// What an observer has answered.
-final class AnswerBook: Sendable {
+final class ObserverAnswers: Sendable {
     private let gate = Gate([UInt64: [Int32]]())
 
     func add(_ sequence: UInt64, _ status: Int32) {

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SignalboxPostgres
 
-/// Tables stay small, and lose nothing when their halves change.
-@Suite struct HalvesTests {
+/// Tables stay small, and lose nothing when their rotation change.
+@Suite struct TableRotationTests {
     private final class Load: Sendable {
         let hasEnded = Atomic(false)
     }
@@ -16,11 +16,11 @@ import Testing
 
     init() async throws { rig = try await DatabaseRig() }
 
-    /// Changes the halves of all tables, and empties the former ones.
+    /// Changes the rotation of all tables, and empties the former ones.
     private func turn(_ session: Session, times: Int = 2) throws {
         let clock = SystemClock.unixMs
         for _ in 0..<times {
-            try Halves(bytesMax: -1).tidy(session, nowUnixMs: Int64(clamping: clock))
+            try TableRotation(bytesMax: -1).tidy(session, nowUnixMs: Int64(clamping: clock))
         }
     }
 
@@ -79,7 +79,7 @@ import Testing
         try await rig.end()
     }
 
-    @Test func `a key is new once while the halves change`() async throws {
+    @Test func `a key is new once while the rotation change`() async throws {
         let stores = [try await rig.open(), try await rig.open("two")]
         let load = Load()
         let taken = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -141,7 +141,7 @@ import Testing
         try await rig.end()
     }
 
-    @Test func `outcomes keep their order when the halves change`() async throws {
+    @Test func `outcomes keep their order when the rotation change`() async throws {
         let store = try await rig.open()
         let session = try rig.session(store)
         _ = try await store.setOutcomeReceivers(["r"])
@@ -166,7 +166,7 @@ import Testing
         let session = try rig.session(store)
         for id in 1...50 as ClosedRange<UInt64> { try await rig.append(store, id, key: "\(id)") }
         let size = try await rig.number("SELECT pg_total_relation_size('signalbox.seen_0')")
-        try Halves(bytesMax: Int64(size)).tidy(
+        try TableRotation(bytesMax: Int64(size)).tidy(
             session, nowUnixMs: Int64(clamping: SystemClock.unixMs))
         #expect(
             try await rig.number("SELECT value FROM signalbox.meta WHERE name = 'seen_part'") == 0)

@@ -7,7 +7,7 @@ internal import SignalboxStore
 package import SignalboxThreads
 
 /// What a gateway runs on: threads, clients, clock, log and metrics, all independent of store and plugins.
-package struct Machinery: Sendable {
+package struct GatewayRuntime: Sendable {
     /// What the gateway calls itself.
     package let name: String
     package let logger: Logger

@@ -53,12 +53,12 @@ package final class Generation: Sendable {
 }
 
 /// The current generation. Each operation takes it once, at its start, and uses it to the end.
-package final class Live: Sendable {
+package final class CurrentGeneration: Sendable {
     private let current: Mutex<Generation>
 
     init(_ first: Generation) { current = Mutex(first) }
 
-    package var now: Generation { current.withLock { $0 } }
+    package var generation: Generation { current.withLock { $0 } }
 
     func replace(with next: Generation) { current.withLock { $0 = next } }
 }

@@ -4,7 +4,7 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 
 /// The batches that a source has emitted, as the host of an examined plugin takes them.
-final class BatchBook: Sendable {
+final class EmittedBatches: Sendable {
     private struct State {
         /// 0: it may not emit.
         var batchesMax = 0

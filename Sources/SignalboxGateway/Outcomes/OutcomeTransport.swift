@@ -6,7 +6,7 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 
 /// Sends a batch to its receiver, as a request or through a plugin.
-struct OutcomeDesk: Sendable {
+struct OutcomeTransport: Sendable {
     let rest: RESTClient
     let workers: WorkerThreads
     /// The current role of an instance.
