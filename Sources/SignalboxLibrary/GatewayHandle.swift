@@ -20,7 +20,7 @@ final class GatewayHandle: Sendable {
 
     private let state: Mutex<State>
     /// The process that has started it; 0: none has. A child that a program forks has none of the gateway's threads, and
-    /// a lock may be held for ever there.
+    /// a lock may be held forever there.
     private let process = Atomic<Int32>(0)
 
     init(_ options: GatewayOptions) { state = Mutex(State(options: options)) }

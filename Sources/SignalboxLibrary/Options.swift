@@ -96,7 +96,7 @@ private struct HostLog: Sendable {
         }
     }
 
-    /// The level that `log_level` of the options names; nil: the configuration's.
+    /// The level that `log_level` of the options names, or nil for the configuration's.
     static func level(_ number: UInt32) -> Logger.Level? {
         switch number {
         case 0: nil

@@ -22,7 +22,7 @@ public struct Span: Sendable {
     public var durationNs: UInt64
     /// Texts and integers by OpenTelemetry's names; no token, secret or body.
     public var attributes: [JSONValue.Member]
-    /// Why it failed; nil: it did not.
+    /// Why it failed, or nil if it did not.
     public var fault: String?
 
     /// Makes one.

@@ -31,7 +31,7 @@ import Testing
         try await run("manners", edition, ["-Dsbx_plugin_entry_v1=hello_entry", hello])
     }
 
-    /// Those that know what came with 1.1.
+    /// Hosts that know the functions added in 1.1.
     static let later = Edition.all.filter { $0 != .release("1.0") }
 
     @Test(arguments: later)

@@ -27,7 +27,7 @@ import Testing
             }, prepare: { try Self.issue("first", in: $1) })
     }
 
-    /// What a new connection that trusts one issuer is answered; nil: it does not come about.
+    /// The answer to a new connection that trusts one issuer, or nil if the handshake fails.
     private static func status(_ rig: GatewayRig, trusting name: String) async throws -> UInt32? {
         let client = try RESTClient()
         var call = RESTCall(method: "GET", url: "https://127.0.0.1:\(rig.gateway.port)/in/z")

@@ -190,7 +190,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(arrived == Set(taken))
-        // Also once nothing is being sent any more.
+        // Also when nothing is in flight.
         var state: UInt32 = 0
         for _ in 0..<6_000 where state != 200 { state = try await rig.admin("/readyz").status }
         #expect(state == 200)

@@ -8,7 +8,7 @@ import Testing
 
 /// Two gateways of the real program on one PostgreSQL database.
 @Suite struct FleetTests {
-    /// Whether the load goes on.
+    /// Whether the load continues.
     private final class Load: Sendable {
         private let hasEnded = Atomic(false)
         var isEnough: Bool { hasEnded.load(ordering: .relaxed) }
@@ -49,7 +49,7 @@ import Testing
             while promises.all.count < 400 { try await Task.sleep(for: .milliseconds(5)) }
             kill(one.process.processIdentifier, SIGKILL)
             let before = promises.all.count
-            // The other one goes on as if nothing had happened.
+            // The other one works as before.
             while promises.all.count < before + 200 { try await Task.sleep(for: .milliseconds(5)) }
             load.end()
             try await group.waitForAll()

@@ -13,7 +13,7 @@ import Testing
             ("POST", "/in/z", "{\"devices\":[]}", 400, "notification"),
             ("POST", "/elsewhere", "{}", 404, "nothing is served"),
             ("POST", "/in/z/", "{}", 404, "nothing is served"),
-            // Nobody may use the registry, so it is not there.
+            // Nobody may use the registry, so its path does not exist.
             ("GET", "/v1/devices?user=u", "", 404, "nothing is served"),
             ("GET", "/in/z", "", 405, "takes POST"),
             ("DELETE", "/in/z", "private", 405, "takes POST"),

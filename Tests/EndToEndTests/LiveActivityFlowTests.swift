@@ -51,7 +51,7 @@ import Testing
         #expect(
             update.body["aps"]?["content-state"]
                 == (try JSONValue.parse(#"{"home":1,"away":0,"clock":7.25}"#)))
-        // Without a date, the member is not there at all.
+        // Without a date the member is absent.
         try await Self.send(rig, "3", "ended", #"{"state":{"home":1,"away":0,"clock":90}}"#)
         let end = try await rig.push(apns, to: "aa02") {
             $0.body["aps"]?["event"] == .string("end")

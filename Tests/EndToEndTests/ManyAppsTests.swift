@@ -7,7 +7,7 @@ import SignalboxJSON
 import SignalboxSimulators
 import Testing
 
-/// Apps come from events, so whoever sends events could have a connection for each name that they invent.
+/// Apps come from events, so a sender of events could make the gateway open a connection for each name that it invents.
 @Suite(.timeLimit(.minutes(3))) struct ManyAppsTests {
     private static func config(_ simulators: Simulators) -> String {
         GatewayRig.plugins(simulators).replacing(

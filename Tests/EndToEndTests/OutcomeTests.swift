@@ -241,7 +241,7 @@ import Testing
             .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
         try await rig.post(GatewayRig.webhook([("ios", "a")]))
         _ = try await OutageTests.line(rig, "refuses this sender's credentials")
-        // It expires after an hour; the next probe notices, and nothing holds its sender any more.
+        // It expires after an hour; the next probe notices, and its sender is no longer held.
         clock.advance(ms: 2 * 3_600_000)
         try await rig.gateway.reload()
         _ = try await OutageTests.line(rig, "nothing waits for it")

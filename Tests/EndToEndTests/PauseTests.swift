@@ -84,7 +84,7 @@ import Testing
         await Self.waitFor(waiting: 2, rig.gateway)
         #expect(try await Self.order(rig, "/resume", #"{"route":"replies"}"#).status == 200)
         #expect(await rig.delivered(rig.simulators.apns, 3).sorted() == ["fast", "late", "slow"])
-        // What has expired meanwhile is not sent any more, and says that it was paused.
+        // A delivery that has expired meanwhile is not sent; its history says that it was paused.
         #expect(try await Self.order(rig, "/pause", #"{"sender":"apns"}"#).status == 200)
         try await rig.post(GatewayRig.webhook([("ios", "old")], ticket: "4"))
         await Self.waitFor(waiting: 1, rig.gateway)

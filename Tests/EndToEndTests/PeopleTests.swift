@@ -163,7 +163,7 @@ import Testing
         for gateway in [one, two] { try await gateway.notify(["ann-7"]) }
         #expect(try await Self.forget(two.rig, #"{"user":"ann-7"}"#) == [1, 0, 2, 0, 2])
         #expect(try await Self.forget(two.rig, #"{"user":"ann-7"}"#) == [0, 0, 0, 0, 0])
-        // Who hears of this has heard of what came before.
+        // A receiver that has this outcome has all earlier ones.
         _ = try await PauseTests.order(two.rig, "/resume", #"{"sender":"apns"}"#)
         while one.rig.gateway.waitingCount + two.rig.gateway.waitingCount > 0 {
             await Task.yield()

@@ -63,7 +63,7 @@ import Testing
             #expect(ended.errors.contains("unknown-plugin"), "\(ended.text)")
             #expect(ended.errors.contains("keeps its current configuration"))
         }
-        // Of a file that is no YAML it is not known whom to ask: least of all whoever has the default address.
+        // A file that is no YAML does not say which gateway to ask; the one at the default address must not be asked.
         try Self.write(text + "\nroutes: [", file)
         let broken = try await ProgramTests.run(["reload", "--config", file])
         #expect(broken.status == 78 && broken.errors.contains("not-yaml"), "\(broken.text)")

@@ -87,7 +87,7 @@ import Testing
         try await Self.await(
             "waiting for the gateway that uses the data folder", second, isLast: false)
         try await Self.end(first)
-        // It comes while nobody accepts connections, or just not any more.
+        // It arrives when nobody accepts connections yet, or no longer.
         let client = try RawClient(port: socket.port)
         client.send(Poster.request("early", keepsAlive: false))
         #expect(await client.read().hasPrefix("HTTP/1.1 200"))

@@ -50,7 +50,7 @@ package final class PostgresServer: Sendable {
         }
     }
 
-    /// Stops the server's processes where they are, or lets them go on.
+    /// Suspends the server's processes, or resumes them.
     package func freeze(_ isFrozen: Bool) async throws {
         let process = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
             .prefix { $0 != "\n" }
@@ -81,7 +81,7 @@ package final class PostgresServer: Sendable {
     /// Its Unix socket.
     package var socket: String { "\(folder)/.s.PGSQL.5432" }
 
-    /// Removes a user who owns nothing any more.
+    /// Removes a user who no longer owns anything.
     package func remove(user: String) async throws {
         try await run("DROP ROLE \(user)", in: "postgres")
     }
@@ -134,7 +134,7 @@ package struct PostgresDatabase: Sendable {
     }
 }
 
-/// A value that is made once, by whoever asks first.
+/// A value that the first caller makes.
 package actor OnceAsync<Value: Sendable> {
     private let make: @Sendable () async throws -> Value
     private var task: Task<Value, any Error>?

@@ -35,7 +35,7 @@ struct GoldenRun {
             guard let own = fields.take(key) else { continue }
             defaults[key] = (defaults[key] ?? .object([])).merging(own)
         }
-        // Its library is built by Cargo, if there is none yet.
+        // Cargo builds its library unless that exists.
         if test.plugin == "CloudEvents" { try await RustRig.plugins() }
         if let own = fields.take("call_answer") { defaults["call_answer"] = own }
         let services = try services(place)

@@ -6,7 +6,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// What a builder can do without, on the way to a provider with a limit.
+/// Members that a builder declares optional, on the way to a provider with a limit.
 @Suite struct LeftOutTests {
     /// The payloads of a built notification for APNs and FCM, and what was shortened or left out for each.
     private static func sent(

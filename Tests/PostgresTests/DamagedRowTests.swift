@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxPostgres
 
-/// Values that no gateway writes, in every column of every table: the process goes on, and so do the rows beside.
+/// Values that no gateway writes, in every column of every table: the process keeps running, and the other rows are delivered.
 @Suite struct DamagedRowTests {
     private let rig: DatabaseRig
 

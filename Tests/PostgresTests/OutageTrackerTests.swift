@@ -12,7 +12,7 @@ import Testing
         let database = try await PostgresServer.shared().database()
         let rig = try await StoreRig.open(database.address)
         _ = await rig.append(1, isTaken: true)
-        // What a server without room says to whoever needs some.
+        // What a server with a full disk answers to a write.
         try await database.run(
             """
             CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS

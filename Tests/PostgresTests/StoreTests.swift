@@ -300,7 +300,7 @@ import Testing
         let lost = PostgresFault(kind: .lost, message: "lost")
         // The same if the answer to this question was lost, too.
         for _ in 0..<2 { #expect(try session.wasCommitted(7, lost) == wasCommitted) }
-        // Whoever asked has decided: it can never be committed any more.
+        // The query has decided it: the transaction can no longer commit.
         let marks = try await database.run(
             "SELECT count(DISTINCT n) FROM signalbox.mark WHERE n = 7 AND channel = 9")
         #expect(marks.hasPrefix("1"))

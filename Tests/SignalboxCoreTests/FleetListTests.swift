@@ -1,7 +1,7 @@
 import SignalboxCore
 import Testing
 
-/// Apps come from events: whoever invents thousands fills no page and no scrape with them.
+/// Apps come from events: a sender that invents thousands must not fill the page or a scrape with them.
 @Suite struct FleetListTests {
     private static func backlog(_ number: Int, waiting: Int) -> Fleet.Backlog {
         var backlog = Fleet.Backlog(LaneKey(sender: "fcm", app: "app\(number)", kind: .push))

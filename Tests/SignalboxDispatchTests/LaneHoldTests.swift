@@ -14,7 +14,7 @@ import Testing
         return (rig, effects)
     }
 
-    /// A held lane that has nothing in flight any more, and is due to look at the disk.
+    /// A held lane with nothing in flight that is due to look at the disk.
     private static func emptied() -> LaneStateRig {
         var (rig, effects) = held()
         _ = rig.state.stored(effects.endings.map(\.end), wereLate: false, rig.now)

@@ -130,7 +130,7 @@ import Testing
             #expect(question?.recipients.map(\.device.token) == ["t1"])
             #expect(skips == ["\(place) 0 \(reason)"])
         }
-        // Nothing of it is kept, whoever looks.
+        // Nothing of it is kept.
         #expect(UserDevices.named(in: [event], []).isEmpty)
         let item = routed.item(dedupeMs: 5)
         #expect(item.event.recipients[0].device == Device())

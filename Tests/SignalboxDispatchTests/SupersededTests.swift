@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// A retry must not undo what came later.
+/// A retry must not undo a later push.
 @Suite struct SupersededTests {
     private func push(
         _ id: UInt64, at unixMs: UInt64, _ change: (inout PushNotification) -> Void = { _ in }

@@ -6,7 +6,7 @@ import SignalboxHTTP
 import Synchronization
 import Testing
 
-/// Answers that go on until somebody closes the connection.
+/// Answers that last until somebody closes the connection.
 @Suite struct AnswerStreamTests {
     /// Answers everything with a stream.
     private struct Streams: AsyncHTTPServerHandler {

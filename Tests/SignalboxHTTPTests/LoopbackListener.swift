@@ -6,7 +6,7 @@ struct LoopbackListener {
     let descriptor: Int32
     let port: Int
 
-    /// `receiveBytes`: the size of the receive buffer of its connections; nil: the system's.
+    /// `receiveBytes`: the size of the receive buffer of its connections, or nil for the system's.
     init(backlog: Int32, receiveBytes: Int32? = nil) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBytes {

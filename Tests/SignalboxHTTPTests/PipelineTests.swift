@@ -57,7 +57,7 @@ import Testing
         await server.shutdown()
     }
 
-    /// A client that is closed before its connection is active tells nobody: the stop waited for it for ever.
+    /// A client that is closed before its connection is active tells nobody: the stop waited for it forever.
     @Test(.timeLimit(.minutes(2)))
     func `half requests in all places keep neither newcomers out nor the server from stopping`()
         async throws

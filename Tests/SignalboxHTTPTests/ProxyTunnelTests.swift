@@ -159,7 +159,7 @@ import Testing
         call.caFile = rig.caFile
         let answer = try await client.answer(call)
         #expect(answer.status == 200)
-        // Those of the proxy's own answer are none of the call's.
+        // The headers of the proxy's own answer are not the call's.
         #expect(answer.header("via") == nil)
         call.refusesPrivateAddresses = true
         #expect(try await client.answer(call).status == 200)

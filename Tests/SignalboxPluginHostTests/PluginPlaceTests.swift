@@ -6,7 +6,7 @@ import SignalboxCrypto
 import SignalboxPluginHost
 import Testing
 
-/// Who may put code into the gateway: root, its own user, and whoever knows the digest in gateway.yaml.
+/// Who may put code into the gateway: root, its own user, and the author of the file whose digest is in gateway.yaml.
 @Suite struct PluginPlaceTests {
     /// A plugin two folders below a fresh one.
     private static func plugin() async throws -> (top: String, file: String) {
@@ -110,7 +110,7 @@ import Testing
         #expect(other?.code == "plugin-other-digest", "\(other?.message ?? "")")
         let instance = try await PluginRig.isolated(file, sha256: digest, services: RigServices())
         #expect(await instance.stop(deadlineMs: 5_000))
-        // Between the look and the start, by whoever may write there.
+        // Between the check and the start, by another user who may write there.
         let changed = try await PluginRig.compile(LoadTests.source("plugin.version = \"0.2\";"))
         try FileManager.default.removeItem(atPath: file)
         try FileManager.default.copyItem(atPath: changed, toPath: file)

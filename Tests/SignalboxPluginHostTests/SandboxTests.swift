@@ -160,7 +160,7 @@ private final class Prey {
     private let abstract: Int32
     private var port: UInt16 = 0
 
-    /// A variable of this process that is none of a plugin's business. (To set one would disturb other tests.)
+    /// A variable of this process that a plugin must not see. (Setting one would disturb other tests.)
     static let variable: String = {
         let wanted = RunnerEnvironment.entries.map { $0.prefix { $0 != "=" } }
         return RunnerEnvironment.all.map { $0.prefix { $0 != "=" } }

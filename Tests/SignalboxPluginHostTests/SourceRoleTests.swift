@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// What the source said of itself; nil: events come in.
+    /// The fault that the source reported, or nil while events come in.
     private final class Conditions: Sendable {
         private let said = Mutex<[String?]>([])
 
@@ -90,7 +90,7 @@ import Testing
         let spool = try await Spool(isIsolated, lines: 30)
         try await spool.resume(4)
         await spool.services.waitFor { spool.inbox.all.count == 4 }
-        // It goes on as soon as one is decided.
+        // It continues as soon as one is decided.
         let first = spool.inbox.takeAll()
         #expect(first.map(\.events.count) == [3, 3, 3, 3])
         for batch in first { batch.done(.stored(count: 3, repeated: 0)) }

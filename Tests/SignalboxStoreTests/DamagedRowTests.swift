@@ -6,7 +6,7 @@ import Testing
 
 @testable import SignalboxStore
 
-/// Values that no gateway writes, in every column of every table: the process goes on, and so do the rows beside.
+/// Values that no gateway writes, in every column of every table: the process keeps running, and the other rows are delivered.
 @Suite struct DamagedRowTests {
     static let values = [
         "-1", "9223372036854775807", "-9223372036854775808", "'text'", "x'00'",

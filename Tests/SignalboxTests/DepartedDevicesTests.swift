@@ -4,7 +4,7 @@ import Testing
 @testable import Signalbox
 @testable import SignalboxGateway
 
-/// Which pushes are not sent any more, because their device has left its user.
+/// Which pushes are dropped because their device has left its user.
 @Suite struct DepartedDevicesTests {
     private static let now: UInt64 = 1_000_000
 

@@ -83,7 +83,7 @@ import Testing
         #expect(Self.all(&queue, room: 64).count == 16)
         for item in 0..<48 { queue.add(200 + item, to: "https://fast") }
         #expect(Self.all(&queue, room: 64) == Array(200..<248))
-        // Each gets its turn, whoever ends first.
+        // Each gets its turn, in whatever order they end.
         var begun = 16
         for _ in 0..<48 {
             queue.ended(at: "https://slow\(begun - 16)", isSlow: true)

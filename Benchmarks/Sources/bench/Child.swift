@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error message for whoever runs the benchmark.
+/// An error message for the person who runs the benchmark.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -239,7 +239,7 @@ final class SimStore: Sendable {
     }
 }
 
-/// What a store answered that answers at once; nil: it failed.
+/// The answer of a store that answers at once, or nil if it failed.
 private final class Answer<Value: Sendable>: Sendable {
     private let found = Mutex<Value?>(nil)
 

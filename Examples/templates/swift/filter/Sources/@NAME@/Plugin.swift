@@ -19,7 +19,7 @@ final class Instance: FilterPlugin {
             }
         }
         try sink.drop(online, "online")
-        // Whom no call names goes on at once, as it is.
+        // A recipient that no call names is sent to at once, with the event unchanged.
         if try input.data()["urgency"]?.string == "low" {
             try sink.pass(others, notBeforeUnixMs: input.nowUnixMs + 3_600_000)
         }

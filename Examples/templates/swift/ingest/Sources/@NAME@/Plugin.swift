@@ -1,7 +1,7 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// Accepts {"id": "1", "user": "u", "text": "hello"} from whoever knows the token, and notifies the user.
+/// Accepts {"id": "1", "user": "u", "text": "hello"} from a caller that knows the token, and notifies the user.
 final class Instance: IngestPlugin {
     static let info = PluginInfo(
         id: "org.example.@ID@", version: "0.1.0", summary: "takes short messages for users",
