@@ -10,7 +10,7 @@ internal import SignalboxThreads
 extension EventPipeline {
     func fanOut(
         _ routed: inout RoutedEvent, _ generation: Generation
-    ) throws(Refusal) {
+    ) throws(EventRefusal) {
         let event = routed.fields.event
         let routes = generation.router.routes
         if !routed.isRouted {
@@ -49,7 +49,7 @@ extension EventPipeline {
     func build(
         _ question: RoutedEvent.Question, _ routed: inout RoutedEvent, _ route: Route,
         _ generation: Generation, _ report: SkipReport
-    ) throws(Refusal) {
+    ) throws(EventRefusal) {
         let event = question.fields.event
         switch build(event, recipients: question.recipients, route: route, generation) {
         case .success(let built):
@@ -59,7 +59,7 @@ extension EventPipeline {
             if !built.skips.isEmpty { routed.skipped(built.skips, for: question) }
             let count = built.contents.reduce(0) { $0 + $1.targets.count }
             guard var ids = context.ids.take(count) else {
-                throw Refusal(answer: .unavailable(Self.noIDs))
+                throw EventRefusal(answer: .unavailable(Self.noIDs))
             }
             report.write(
                 routed.built(built.contents, for: question, ids: &ids), of: event, on: route)
@@ -72,7 +72,7 @@ extension EventPipeline {
     func note(
         _ fault: PluginFault, of role: String, _ name: String, _ routed: inout RoutedEvent,
         _ question: RoutedEvent.Question, _ route: Route
-    ) throws(Refusal) {
+    ) throws(EventRefusal) {
         let event = routed.fields.event
         var fields = Self.fields(event, route, fault)
         fields["plugin.instance"] = "\(name)"
@@ -81,7 +81,7 @@ extension EventPipeline {
                 fields["count"] = "\(skipped + 1)"
                 context.logger.warning("event rejected: \(role) is unavailable", metadata: fields)
             }
-            throw Refusal(answer: .unavailable("\(role) \(name) is unavailable"))
+            throw EventRefusal(answer: .unavailable("\(role) \(name) is unavailable"))
         }
         context.metrics.event(source: event.source, result: "build_failed")
         context.logger.error("\(role) failed on an event", metadata: fields)

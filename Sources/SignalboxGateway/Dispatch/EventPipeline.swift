@@ -171,7 +171,7 @@ package final class EventPipeline: Sendable {
         var results: [String?] = []
         // With `leavesOut` it is kept: its source would emit the same event forever, and nothing else meanwhile.
         let isAlone = events.count == 1 && changes.isEmpty && !leavesOut
-        do throws(Refusal) {
+        do throws(EventRefusal) {
             for event in events {
                 let routed = try route(
                     event, of: source, generation, receivedUnixMs: receivedUnixMs, span: span)
@@ -203,10 +203,10 @@ package final class EventPipeline: Sendable {
     func route(
         _ given: Event, of source: String, _ generation: Generation, receivedUnixMs: UInt64,
         span: RequestSpan?
-    ) throws(Refusal) -> RoutedEvent {
+    ) throws(EventRefusal) -> RoutedEvent {
         var event = given
         if event.id == 0 {
-            guard let id = nextEventID() else { throw Refusal(answer: .failed(Self.noIDs)) }
+            guard let id = nextEventID() else { throw EventRefusal(answer: .failed(Self.noIDs)) }
             event.id = id
         }
         if let span { context.spans.follow(event.id, span) }
@@ -215,17 +215,17 @@ package final class EventPipeline: Sendable {
             keepsHistory: generation.keepsHistory)
         guard routed.isRouted || generation.hasSource(source) else {
             // A reload removed its plugin, and thereby its routes, after the event was received.
-            throw Refusal(answer: .unavailable("plugin \(source) was removed"))
+            throw EventRefusal(answer: .unavailable("plugin \(source) was removed"))
         }
         try fanOut(&routed, generation)
         return routed
     }
 
     /// Nothing would be stored of it, so the source must learn of the failure.
-    private func refuseIfLost(_ routed: RoutedEvent) throws(Refusal) {
+    private func refuseIfLost(_ routed: RoutedEvent) throws(EventRefusal) {
         guard routed.isLost, let failure = routed.failure else { return }
         let words = "\(failure) failed on this event"
-        throw Refusal(answer: routed.failsAlways ? .unprocessable(words) : .unavailable(words))
+        throw EventRefusal(answer: routed.failsAlways ? .unprocessable(words) : .unavailable(words))
     }
 
     /// `results` are metric labels, by item.
@@ -312,6 +312,6 @@ package final class EventPipeline: Sendable {
 /// A builder is unavailable, its answer was lost, or the store gives no ids: the event is rejected so that its source
 /// resends it.
 /// Why nothing of a request is stored.
-struct Refusal: Error {
+struct EventRefusal: Error {
     let answer: StoreAnswer
 }
