@@ -7,23 +7,8 @@ import Testing
 
 /// `signalbox test`, `init` and `explain --live`, as an operator runs them.
 @Suite struct RouteTestTests {
-    static let yaml = """
-        version: 1
-        gateway: { listen: false, admin: false, sources: [shop] }
-        plugins:
-          texts: { library: Texts }
-          apns:
-            library: APNs
-            config: { team_id: "${env:TEAM}", key_id: "${env:KEY}", key: "${file:k.p8}", topic: com.example.shop }
-        routes:
-          - name: shipped
-            from: shop
-            when: { type: order.shipped, order.total: { not: "0" } }
-            build: { with: texts, set: { badge: count } }
-            send: { ios: apns }
-        """
     private static let tests =
-        yaml + """
+        ShopConfig.yaml + """
 
             tests:
               - name: good

@@ -70,7 +70,7 @@ import Testing
         #expect(ended.text.contains("push by fcm to android of u-1 (invented"))
         #expect(ended.text.contains("authorization: Bearer {secret}"))
         let alone = try await ProgramTests.run([
-            "send", "--config", try ProgramTests.temporary("gateway.yaml", RouteTestTests.yaml),
+            "send", "--config", try ProgramTests.temporary("gateway.yaml", ShopConfig.yaml),
             "--via", "apns", "--to", "aa", "--body", "b",
         ])
         #expect(alone.status == 1)

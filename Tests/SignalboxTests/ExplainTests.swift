@@ -30,22 +30,6 @@ import Testing
         try await trial.run(try TrialRequest(json: try JSONValue.parse(request))).json
     }
 
-    static let yaml = """
-        version: 1
-        gateway: { listen: false, admin: false, sources: [shop] }
-        plugins:
-          texts: { library: Texts }
-          apns:
-            library: APNs
-            config: { team_id: "${env:TEAM}", key_id: "${env:KEY}", key: "${file:k.p8}", topic: com.example.shop }
-        routes:
-          - name: shipped
-            from: shop
-            when: { type: order.shipped, order.total: { not: "0" } }
-            build: { with: texts, set: { badge: count } }
-            send: { ios: apns }
-        """
-
     @Test func `a webhook is followed to the requests, without any secret`() async throws {
         let body = try String(
             contentsOf: PluginRig.root.appending(path: "Tests/Fixtures/Zendesk/reply.json"),
@@ -76,7 +60,7 @@ import Testing
 
     @Test func `an event says why a route does not take it`() async throws {
         let report = try await Self.explain(
-            try Self.trial(yaml: Self.yaml),
+            try Self.trial(yaml: ShopConfig.yaml),
             #"{"source":"shop","event":{"type":"order.shipped","data":{"order":{"total":0}}}}"#)
         let route = report["events"]?[0]?["routes"]?[0]
         #expect(route?["matched"] == .bool(false))
@@ -85,7 +69,7 @@ import Testing
     }
 
     @Test func `users get the devices that are given, or invented ones`() async throws {
-        let trial = try Self.trial(yaml: Self.yaml)
+        let trial = try Self.trial(yaml: ShopConfig.yaml)
         let event = """
             {"type":"order.shipped","data":{"order":{"total":1},"title":"A","body":"is on its way"},
              "recipients":[{"user":"u-1"},{"user":"u-2"}]}
@@ -109,7 +93,7 @@ import Testing
     @Test func `a long text shows what was shortened`() async throws {
         let text = String(repeating: "long ", count: 2_000)
         let report = try await Self.explain(
-            try Self.trial(yaml: Self.yaml),
+            try Self.trial(yaml: ShopConfig.yaml),
             #"{"source":"shop","event":{"type":"order.shipped","data":{"order":{"total":1},"title":"A","body":"\#(text)"}}}"#
         )
         let request = report["events"]?[0]?["routes"]?[0]?["pushes"]?[0]?["requests"]?[0]
@@ -118,7 +102,7 @@ import Testing
     }
 
     @Test func `signatures are not checked, unless somebody asks for it`() async throws {
-        let yaml = Self.yaml.replacing("[shop] }", with: "[] }")
+        let yaml = ShopConfig.yaml.replacing("[shop] }", with: "[] }")
             .replacing(
                 "  texts:",
                 with:
@@ -141,7 +125,7 @@ import Testing
               texts:
             """
         let trial = try Self.trial(
-            yaml: Self.yaml.replacing("  texts:", with: bus).replacing(
+            yaml: ShopConfig.yaml.replacing("  texts:", with: bus).replacing(
                 "from: shop", with: "from: [shop, bus]"))
         await #expect(throws: TrialFault.self) {
             try await Self.explain(trial, #"{"source":"bus","event":{"kind":"x"}}"#)
@@ -172,7 +156,7 @@ import Testing
     func `a request that makes no sense is refused by name`(_ request: String, _ words: String)
         async throws
     {
-        let trial = try Self.trial(yaml: Self.yaml)
+        let trial = try Self.trial(yaml: ShopConfig.yaml)
         do {
             _ = try await Self.explain(trial, request)
             Issue.record("it was taken")
