@@ -23,10 +23,7 @@ struct ConfigOptions: ParsableArguments {
             throw ValidationError(
                 "--listen must be host:port, such as 127.0.0.1:8080, or unix:/path")
         }
-        if let admin, !options.setAdmin(admin) {
-            throw ValidationError(
-                "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
-        }
+        try options.takeAdmin(admin)
         return options
     }
 }

@@ -16,11 +16,7 @@ struct DeadCommand: AsyncParsableCommand {
 
     /// Options that select dead letters.
     struct Selection: ParsableArguments {
-        @Option(name: .shortAndLong, help: "Path of the configuration.")
-        var config = "gateway.yaml"
-
-        @Option(help: "Asks the gateway whose admin listener is there: host:port.")
-        var admin: String?
+        @OptionGroup var location: GatewayLocation
 
         @Option(help: "Reads this data folder, which no gateway uses, instead of a configuration.")
         var data: String?
@@ -57,30 +53,19 @@ struct DeadCommand: AsyncParsableCommand {
         @Argument(help: "Ids.")
         var ids: [UInt64] = []
 
-        var selection: DeadSelection {
-            var out = DeadSelection()
-            out.ids = ids
-            out.sender = sender
-            out.route = route
-            out.reason = reason
-            out.user = user
-            out.app = app
-            out.beforeUnixMs = before
-            out.sinceUnixMs = since
-            out.isAll = all
-            return out
+        var chosen: AdminInput {
+            [
+                "ids": ids, "sender": sender, "route": route, "reason": reason, "user": user,
+                "app": app, "before": before, "since": since, "all": all,
+            ]
         }
 
         private func options() throws -> GatewayOptions {
-            guard admin == nil || data == nil else {
+            guard location.admin == nil || data == nil else {
                 throw ValidationError("give either --admin or --data")
             }
-            var options = GatewayOptions(configPath: config)
+            var options = try location.options()
             options.dataFolder = data
-            if let admin, !options.setAdmin(admin) {
-                throw ValidationError(
-                    "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
-            }
             return options
         }
 
@@ -124,17 +109,17 @@ struct DeadCommand: AsyncParsableCommand {
         func run() async throws {
             try await selection.run { tool in
                 if count {
-                    for line in try await tool.counts(selection.selection) {
+                    for line in try await tool.counts(selection.chosen) {
                         Output.line("\(line.count) \(line.sender) \(line.reason)")
                     }
                     return
                 }
                 for line in try await tool.list(
-                    selection.selection, limit: limit, asJSON: json)
+                    selection.chosen, limit: limit, asJSON: json)
                 {
                     Output.line(line)
                 }
-                let count = try await tool.count(selection.selection)
+                let count = try await tool.count(selection.chosen)
                 Output.error(count == 1 ? "1 dead letter" : "\(count) dead letters")
             }
         }
@@ -191,10 +176,14 @@ struct DeadCommand: AsyncParsableCommand {
 
     private static func work(
         _ selection: Selection, _ verb: String,
-        _ body: (DeadLetterTool, DeadSelection, (Int) -> Void) async throws -> Int
+        _ body: (DeadLetterTool, AdminInput, (Int) -> Void) async throws -> Int
     ) async throws {
-        let chosen = selection.selection
-        guard chosen.isMeant else {
+        let chosen = selection.chosen
+        guard
+            chosen.gives([
+                "ids", "sender", "route", "reason", "user", "app", "before", "since", "all",
+            ])
+        else {
             throw ValidationError(
                 "say which: ids, --sender, --route, --reason, --user, --app, --before, --since or "
                     + "--all")

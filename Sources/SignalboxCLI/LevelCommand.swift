@@ -10,13 +10,10 @@ struct LevelCommand: AsyncParsableCommand {
 
     @OptionGroup var running: RunningGateway
 
-    @Argument(help: "\(LevelTool.levels).")
+    @Argument(help: "trace, debug, info, notice, warning or error.")
     var level: String?
 
     func run() async throws {
-        try await running.ask { options in
-            let done = try await LevelTool.run(level, options)
-            return running.json ? done.json : done.text
-        }
+        try await running.show { try await .logLevel(level, $0) }
     }
 }

@@ -19,7 +19,7 @@ enum Exit {
             Output.error(count == 1 ? "1 fault" : "\(count) faults")
             return error.isTemporary ? temporary : config
         }
-        if let rejection = error as? ReloadTool.Rejection {
+        if let rejection = error as? ReloadRejection {
             for fault in rejection.faults { Output.error(fault) }
             Output.error("reload rejected, the gateway keeps its current configuration")
             return config

@@ -10,12 +10,10 @@ struct PauseTarget: ParsableArguments {
     @Option(help: "The name of a route.")
     var route: String?
 
-    func target() throws -> PauseTool.Target {
-        switch (sender, route) {
-        case (let name?, nil): return .sender(name)
-        case (nil, let name?): return .route(name)
-        default: throw ValidationError("give either --sender or --route")
-        }
+    var isGiven: Bool { sender != nil || route != nil }
+
+    func validate() throws {
+        if sender != nil, route != nil { throw ValidationError("give either --sender or --route") }
     }
 }
 
@@ -36,15 +34,11 @@ struct PauseCommand: AsyncParsableCommand {
     var reason = ""
 
     func run() async throws {
-        let isList = named.sender == nil && named.route == nil
-        let target = isList ? nil : try named.target()
-        try await running.ask { options in
-            guard let target else {
-                let done = try await PauseTool.list(options)
-                return running.json ? done.json : done.text
-            }
-            let done = try await PauseTool.pause(target, reason: reason, options)
-            return running.json ? done.json : done.text
+        try await running.show { options in
+            named.isGiven
+                ? try await .pause(
+                    sender: named.sender, route: named.route, reason: reason, options)
+                : try await .paused(options)
         }
     }
 }
@@ -57,11 +51,13 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var running: RunningGateway
     @OptionGroup var named: PauseTarget
 
+    func validate() throws {
+        if !named.isGiven { throw ValidationError("give either --sender or --route") }
+    }
+
     func run() async throws {
-        let target = try named.target()
-        try await running.ask { options in
-            let done = try await PauseTool.resume(target, options)
-            return running.json ? done.json : done.text
+        try await running.show {
+            try await .resume(sender: named.sender, route: named.route, $0)
         }
     }
 }

@@ -29,10 +29,7 @@ struct ForgetCommand: AsyncParsableCommand {
     @OptionGroup var person: PersonOptions
 
     func run() async throws {
-        try await running.ask { options in
-            let done = try await PeopleTool.forget(person.user, app: person.app, options)
-            return running.json ? done.json : done.text
-        }
+        try await running.show { try await .forget(person.user, app: person.app, $0) }
     }
 }
 
@@ -50,8 +47,6 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var person: PersonOptions
 
     func run() async throws {
-        try await running.ask { options in
-            try await PeopleTool.export(person.user, app: person.app, options)
-        }
+        try await running.show { try await .export(person.user, app: person.app, $0) }
     }
 }

@@ -18,35 +18,6 @@ struct ReloadCommand: AsyncParsableCommand {
     var check = false
 
     func run() async throws {
-        try await running.ask { options in
-            let done = try await ReloadTool.run(options, isCheck: check)
-            return running.json ? done.json : done.text
-        }
-    }
-}
-
-/// Options that name a running gateway.
-struct RunningGateway: ParsableArguments {
-    @Option(name: .shortAndLong, help: "Path of the configuration.")
-    var config = "gateway.yaml"
-
-    @Option(help: "Asks the gateway whose admin listener is there: host:port.")
-    var admin: String?
-
-    @Flag(help: "Prints JSON.")
-    var json = false
-
-    /// Prints what the gateway has answered.
-    func ask(_ body: (GatewayOptions) async throws -> String) async throws {
-        var options = GatewayOptions(configPath: config)
-        if let admin, !options.setAdmin(admin) {
-            throw ValidationError(
-                "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
-        }
-        do {
-            Output.line(try await body(options))
-        } catch {
-            throw Exit.report(error)
-        }
+        try await running.show { try await .reload(isCheck: check, $0) }
     }
 }

@@ -12,11 +12,7 @@ struct TraceCommand: AsyncParsableCommand {
             the data folder. Exits with 1 if no event is found.
             """)
 
-    @Option(name: .shortAndLong, help: "Path of the configuration.")
-    var config = "gateway.yaml"
-
-    @Option(help: "Asks the gateway whose admin listener is there: host:port.")
-    var admin: String?
+    @OptionGroup var gateway: RunningGateway
 
     @Option(help: "The event with this id (signalbox-event in the answer to a webhook).")
     var event: UInt64?
@@ -47,9 +43,6 @@ struct TraceCommand: AsyncParsableCommand {
     @Option(help: "Most events, the newest ones.")
     var limit = 20
 
-    @Flag(help: "Prints JSON.")
-    var json = false
-
     private var subjects: [TraceQuery.Subject] {
         [
             event.map { .event($0) }, user.map { .user($0) }, subject.map { .subject($0) },
@@ -67,22 +60,11 @@ struct TraceCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var options = GatewayOptions(configPath: config)
-        if let admin, !options.setAdmin(admin) {
-            throw ValidationError(
-                "--admin must be host:port, such as 127.0.0.1:8081, or unix:/path")
-        }
         var query = TraceQuery(subjects[0])
         query.sinceUnixMs = since
         query.beforeUnixMs = before
         query.limit = limit
-        let trace: TraceTool
-        do {
-            trace = try await TraceTool.find(query, options)
-        } catch {
-            throw Exit.report(error)
-        }
-        Output.line(json ? trace.json : trace.text)
-        if trace.isEmpty { throw Exit.fault }
+        let wanted = query
+        try await gateway.show { try await .trace(wanted, $0) }
     }
 }

@@ -17,10 +17,7 @@ struct WaitingCommand: AsyncParsableCommand {
         @OptionGroup var running: RunningGateway
 
         func run() async throws {
-            try await running.ask { options in
-                let found = try await WaitingTool.list(options)
-                return running.json ? found.json : found.text
-            }
+            try await running.show { try await .waiting($0) }
         }
     }
 
@@ -58,23 +55,15 @@ struct WaitingCommand: AsyncParsableCommand {
         var all = false
 
         func run() async throws {
-            var selection = WaitingTool.Selection()
-            selection.sender = sender
-            selection.route = route
-            selection.user = user
-            selection.event = event
-            selection.olderThanMs = olderThanMs
-            selection.isGone = gone
-            selection.isAll = all
-            guard selection.isMeant else {
+            let chosen: AdminInput = [
+                "sender": sender, "route": route, "user": user, "event": event,
+                "older_than_ms": olderThanMs, "gone": gone, "all": all,
+            ]
+            guard chosen.gives(["sender", "route", "user", "event", "older_than_ms", "all"]) else {
                 throw ValidationError(
                     "say which: --sender, --route, --user, --event, --older-than-ms or --all")
             }
-            let chosen = selection
-            try await running.ask { options in
-                let done = try await WaitingTool.cancel(chosen, options)
-                return running.json ? done.json : done.text
-            }
+            try await running.show { try await .cancel(chosen, $0) }
         }
     }
 }

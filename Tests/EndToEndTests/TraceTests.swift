@@ -62,7 +62,7 @@ import Testing
             try await Self.events(rig, "device=AAAAAAAAAAAA") { !$0.isEmpty }.first)
         #expect(byToken["recipients"]?[0]?["token"]?.string == "…aaaa")
         #expect(byToken["recipients"]?[1] == nil && byToken["recipients_count"]?.integer == 2)
-        let text = TraceTool(try await Self.trace(rig, "event=\(id)"), TraceQuery(.event(1))).text
+        let text = AdminReport(try await Self.trace(rig, "event=\(id)"), TraceQuery(.event(1))).text
         #expect(text.contains("route replies takes it"))
         #expect(text.contains("attempt 1: retried, ServiceUnavailable"))
         #expect(text.contains("attempt 2: delivered"))
@@ -89,7 +89,7 @@ import Testing
             try await Self.events(flow.rig, "user=nobody") { !$0.isEmpty }.first)
         #expect(missed["result"]?.string == "unreached")
         #expect(missed["recipients"]?[0]?["reason"]?.string == "unknown_user")
-        let text = TraceTool(
+        let text = AdminReport(
             try await Self.trace(flow.rig, "user=nobody"), TraceQuery(.user("nobody"))
         ).text
         #expect(text.contains("nobody (com.example.app) on hello: skipped, unknown_user"))
@@ -122,7 +122,7 @@ import Testing
         var text = ""
         for _ in 0..<2_400 where !text.contains("waits: apns is held since") {
             text =
-                TraceTool(
+                AdminReport(
                     try await Self.trace(rig, "subject=ticket/0"), TraceQuery(.subject("ticket/0"))
                 ).text
             try await Task.sleep(for: .milliseconds(25))

@@ -61,7 +61,7 @@ import Testing
         var options = GatewayOptions(
             configPath: rig.folder.appending(path: "gateway.yaml").path)
         options.addPluginFolders([try GatewayRig.pluginFolder()])
-        #expect(try await WaitingTool.list(options).text.contains("apns"))
+        #expect(try await AdminReport.waiting(options).text.contains("apns"))
         #expect(
             try await Self.ask(rig, admin, "POST", "/pause", #"{"sender":"apns"}"#).status == 200)
         let audit = try String(
@@ -71,7 +71,7 @@ import Testing
         for file in [hooks, admin] {
             #expect(!FileManager.default.fileExists(atPath: file.path))
         }
-        await #expect(throws: (any Error).self) { try await WaitingTool.list(options) }
+        await #expect(throws: (any Error).self) { try await AdminReport.waiting(options) }
     }
 
     /// Cleaners of `/tmp` remove sockets that nobody has touched for days.

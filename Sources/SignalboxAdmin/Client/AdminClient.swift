@@ -60,39 +60,27 @@ final class AdminClient: Sendable {
     /// Closes the client.
     func close() async { await client.close() }
 
-    /// Asks once, and closes the client.
-    static func ask(
-        _ options: GatewayOptions, _ method: String, _ path: String, _ body: String = "",
-        timeoutMs: UInt32 = 10_000
-    ) async throws -> JSONValue {
-        let client = try AdminClient(try options.readableConfig(), options)
-        let answer: Result<JSONValue, any Error>
-        do {
-            answer = .success(
-                try await client.ask(method, path, body, timeoutMs: timeoutMs))
-        } catch {
-            answer = .failure(error)
-        }
-        await client.close()
-        return try answer.get()
-    }
-
-    /// Asks once, and closes the client; nil without an admin listener or a gateway that answers there.
+    /// The gateway's answer to a call; nil without an admin listener or a gateway that answers there.
     static func askIfRunning(
-        _ config: GatewayConfig, _ options: GatewayOptions, _ path: String
+        _ config: GatewayConfig, _ options: GatewayOptions, _ call: AdminCall,
+        _ input: AdminInput = [:]
     ) async throws -> JSONValue? {
         guard options.admin ?? config.gateway.admin != nil else { return nil }
-        let client = try AdminClient(config, options)
-        let answer: Result<JSONValue?, any Error>
         do {
-            answer = .success(try await client.ask("GET", path))
+            return try await AdminClient(config, options).once { try await $0.ask(call, input) }
         } catch let fault as AdminFault where fault.isUnreachable {
-            answer = .success(nil)
-        } catch {
-            answer = .failure(error)
+            return nil
         }
-        await client.close()
-        return try answer.get()
+    }
+
+    /// Runs a body and closes the client.
+    fileprivate func once<T: Sendable>(
+        _ body: (AdminClient) async throws -> T
+    ) async throws -> T {
+        let result: Result<T, any Error>
+        do { result = .success(try await body(self)) } catch { result = .failure(error) }
+        await close()
+        return try result.get()
     }
 
     /// The text of a page that is also served while the gateway is not ready.
@@ -102,14 +90,21 @@ final class AdminClient: Sendable {
         return String(decoding: answer.body, as: UTF8.self)
     }
 
-    /// The answer's JSON; throws unless it is 200.
+    /// The answer to a call; throws unless it is 200. `suffix` follows the path, such as an id.
     func ask(
-        _ method: String, _ path: String, _ body: String = "", timeoutMs: UInt32 = 10_000
+        _ call: AdminCall, _ input: AdminInput = [:], suffix: String = ""
     ) async throws -> JSONValue {
-        var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
-        call.timeoutMs = timeoutMs
-        if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
-        let answer = try await send(call)
+        let path = call.path.hasSuffix("*") ? String(call.path.dropLast()) : call.path
+        let query = call.method == "GET" ? input.query : ""
+        var request = RESTCall(
+            method: call.method,
+            url: origin + path + suffix + (query.isEmpty ? "" : "?\(query)"),
+            body: call.method == "GET" ? [] : Array(input.body.utf8))
+        request.timeoutMs = call.timeoutMs
+        if call.method == "POST" {
+            request.headers.append(Attribute("content-type", "application/json"))
+        }
+        let answer = try await send(request)
         guard answer.status == 200 else { throw fault(answer) }
         return (try? JSONValue.parse(answer.body)) ?? .null
     }
@@ -139,5 +134,16 @@ final class AdminClient: Sendable {
         if answer.status == 401 { words += "; \(tokenAdvice)" }
         return AdminFault(
             description: words, status: answer.status, faults: json["faults"]?.texts ?? [])
+    }
+}
+
+extension GatewayOptions {
+    /// Asks the running gateway once.
+    func ask(
+        _ call: AdminCall, _ input: AdminInput = [:], suffix: String = ""
+    ) async throws -> JSONValue {
+        try await AdminClient(try readableConfig(), self).once {
+            try await $0.ask(call, input, suffix: suffix)
+        }
     }
 }

@@ -39,9 +39,9 @@ package final class DeadLetterTool: Sendable {
     }
 
     /// Throws if a named sender or route does not exist; a running gateway checks this itself.
-    private func check(_ selection: DeadSelection) async throws {
+    private func check(_ chosen: AdminInput) async throws {
         guard case .store(let store) = way else { return }
-        if let fault = try await names?.fault(of: selection, in: store) {
+        if let fault = try await names?.fault(of: DeadFilter(chosen), in: store) {
             throw AdminFault(description: fault)
         }
     }
@@ -56,10 +56,10 @@ package final class DeadLetterTool: Sendable {
 
     /// Dead letters as lines of text or of JSON, oldest id first.
     package func list(
-        _ selection: DeadSelection, limit: Int, asJSON isJSON: Bool
+        _ chosen: AdminInput, limit: Int, asJSON isJSON: Bool
     ) async throws -> [String] {
         var out: [String] = []
-        try await read(selection, limit: limit) { letters in
+        try await read(chosen, limit: limit) { letters in
             out += letters.map { isJSON ? $0.withTimes.text : Self.line($0) }
         }
         return out
@@ -79,10 +79,10 @@ package final class DeadLetterTool: Sendable {
 
     /// Counts by sender and reason, the largest first.
     package func counts(
-        _ selection: DeadSelection
+        _ chosen: AdminInput
     ) async throws -> [(count: Int, sender: String, reason: String)] {
         var counts: [[String]: Int] = [:]
-        try await read(selection, limit: .max) { letters in
+        try await read(chosen, limit: .max) { letters in
             for letter in letters {
                 let key = [letter["sender"]?.string ?? "", letter["reason"]?.string ?? ""]
                 counts[key, default: 0] += 1
@@ -94,9 +94,9 @@ package final class DeadLetterTool: Sendable {
 
     /// Reads dead letters in batches, oldest id first.
     private func read(
-        _ selection: DeadSelection, limit: Int, _ body: ([JSONValue]) -> Void
+        _ chosen: AdminInput, limit: Int, _ body: ([JSONValue]) -> Void
     ) async throws {
-        try await check(selection)
+        try await check(chosen)
         var left = limit
         var from: UInt64? = 0
         while let start = from, left > 0 {
@@ -104,13 +104,13 @@ package final class DeadLetterTool: Sendable {
             switch way {
             case .store(let store):
                 let letters = try await store.deadLetters(
-                    selection.filter, fromID: start, limit: part)
+                    DeadFilter(chosen), fromID: start, limit: part)
                 body(letters.map(\.json))
                 left -= letters.count
                 from = letters.count < part ? nil : letters.last.map { $0.id + 1 }
             case .admin(let client):
                 let json = try await client.ask(
-                    "GET", "/dead?\(selection.query(fromID: start, limit: part))")
+                    .deadList, chosen.adding(["from": start, "limit": UInt64(part)]))
                 if case .array(let items) = json["dead"] {
                     body(items)
                     left -= items.count
@@ -121,50 +121,48 @@ package final class DeadLetterTool: Sendable {
     }
 
     /// The number of dead letters.
-    package func count(_ selection: DeadSelection) async throws -> Int {
-        try await check(selection)
+    package func count(_ chosen: AdminInput) async throws -> Int {
+        try await check(chosen)
         switch way {
-        case .store(let store): return try await store.deadCount(selection.filter)
+        case .store(let store): return try await store.deadCount(DeadFilter(chosen))
         case .admin(let client):
-            let json = try await client.ask("GET", "/dead?\(selection.query(fromID: 0, limit: 1))")
+            let json = try await client.ask(.deadList, chosen.adding(["limit": 1 as UInt64]))
             return Int(json["count"]?.integer ?? 0)
         }
     }
 
     /// One dead letter as JSON text, or nil.
     package func show(_ id: UInt64) async throws -> String? {
-        var selection = DeadSelection()
-        selection.ids = [id]
         if case .admin(let client) = way {
             do {
-                return try await client.ask("GET", "/dead/\(id)").withTimes.text
+                return try await client.ask(.deadLetter, suffix: "\(id)").withTimes.text
             } catch let fault as AdminFault where fault.status == 404 {
                 return nil
             }
         }
-        return try await list(selection, limit: 1, asJSON: true).first
+        return try await list(["ids": [id]], limit: 1, asJSON: true).first
     }
 
     /// Sends them again; returns how many.
     package func replay(
-        _ selection: DeadSelection, progress: (Int) -> Void
+        _ chosen: AdminInput, progress: (Int) -> Void
     ) async throws -> Int {
-        try await inParts(selection, "replay", progress) { store, from in
-            try await store.replay(selection.filter, fromID: from, limit: Self.partMax)
+        try await inParts(chosen, .replay, progress) { store, from in
+            try await store.replay(DeadFilter(chosen), fromID: from, limit: Self.partMax)
         }
     }
 
     /// Deletes them; returns how many.
     package func purge(
-        _ selection: DeadSelection, progress: (Int) -> Void
+        _ chosen: AdminInput, progress: (Int) -> Void
     ) async throws -> Int {
-        try await inParts(selection, "purge", progress) { store, from in
-            try await store.purge(selection.filter, fromID: from, limit: Self.partMax)
+        try await inParts(chosen, .purge, progress) { store, from in
+            try await store.purge(DeadFilter(chosen), fromID: from, limit: Self.partMax)
         }
     }
 
     private func inParts(
-        _ selection: DeadSelection, _ verb: String, _ progress: (Int) -> Void,
+        _ chosen: AdminInput, _ call: AdminCall, _ progress: (Int) -> Void,
         _ direct: (SQLiteStore, UInt64) async throws -> DeadPart
     ) async throws -> Int {
         var done = 0
@@ -176,9 +174,9 @@ package final class DeadLetterTool: Sendable {
                 done += part.count
                 from = part.nextID
             case .admin(let client):
-                let body = selection.json(fromID: start, limit: Self.partMax).merging(
-                    .object([.init("by", .string(by))]))
-                let json = try await client.ask("POST", "/dead/\(verb)", body.text)
+                let json = try await client.ask(
+                    call,
+                    chosen.adding(["from": start, "limit": UInt64(Self.partMax), "by": by]))
                 done &+= Int(clamping: json["count"]?.integer ?? 0)
                 from = json["next"]?.integer.map { UInt64(clamping: $0) }
             }

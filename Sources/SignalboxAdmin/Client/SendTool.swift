@@ -14,13 +14,9 @@ package enum SendTool {
         package let isDelivered: Bool
     }
 
-    /// Providers may be slow, and each device has its own time-out.
-    private static let timeoutMs: UInt32 = 600_000
-
     /// Sends it through the running gateway.
     package static func send(_ push: OnePush, _ options: GatewayOptions) async throws -> Shown {
-        let json = try await AdminClient.ask(
-            options, "POST", "/send", push.json.text, timeoutMs: timeoutMs)
+        let json = try await options.ask(.send, AdminInput(json: push.json))
         var lines: [String] = []
         if case .array(let results) = json["results"] {
             lines = results.compactMap { $0["text"]?.string }

@@ -21,7 +21,7 @@ package enum TrialTool {
         _ input: TrialInput, _ bytes: [UInt8], _ options: GatewayOptions
     ) async throws -> TrialReport.Shown {
         let request = try input.request(bytes, onlySource: nil)
-        let json = try await AdminClient.ask(options, "POST", "/explain", request.json.text)
+        let json = try await options.ask(.explain, AdminInput(json: request.json))
         return TrialReport.Shown(
             text: json["text"]?.string ?? "", json: json.text,
             sendsAnything: json["sends"] == .bool(true))

@@ -3,8 +3,7 @@ internal import SignalboxGateway
 internal import SignalboxHTTP
 internal import SignalboxJSON
 
-/// Dead letters on the admin listener: `GET /dead`, `GET /dead/ID`, `POST /dead/replay`,
-/// `POST /dead/purge`.
+/// Dead letters on the admin listener.
 struct DeadAdmin: Sendable {
     private static let partMax = 1_000
     let context: DispatchContext
@@ -12,94 +11,69 @@ struct DeadAdmin: Sendable {
 
     var paths: [AdminPath] {
         [
-            .show("/dead") { request in await answer { try await list(request.query) } },
-            .show("/dead/*") { request in
-                await answer { try await show(request.path.dropFirst("/dead/".count)) }
+            AdminPath(.deadList) { input, _ in try await list(input) },
+            AdminPath(.deadLetter) { _, request in
+                try await show(request.path.dropFirst("/dead/".count))
             },
-            .change("/dead/replay") { request in
-                await AdminBody.answer { try await change(request) }
+            AdminPath(.replay) { input, _ in
+                try await change(input, store.replay(_:fromID:limit:))
             },
-            .change("/dead/purge") { request in
-                await AdminBody.answer { try await change(request) }
-            },
+            AdminPath(.purge) { input, _ in try await change(input, store.purge(_:fromID:limit:)) },
         ]
     }
 
-    private func answer(
-        _ body: () async throws -> HTTPServerAnswer
-    ) async -> HTTPServerAnswer {
-        do { return try await body() } catch { return Problem(503, "\(error)").answer }
-    }
-
-    private func list(_ query: String) async throws -> HTTPServerAnswer {
-        var members: [JSONValue.Member] = []
-        for pair in query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, let value = PercentEncoding.decode(parts[1]) else { continue }
-            let isName = ["sender", "route", "reason", "user", "app"].contains(parts[0])
-            let number = isName ? nil : Int64(value).map { JSONValue.integer($0) }
-            members.append(.init(String(parts[0]), number ?? .string(value)))
-        }
-        let json = JSONValue.object(members)
-        let selection = DeadSelection(json: json)
-        if let refusal = try await refusal(selection) { return refusal }
-        let limit = min(Self.partMax, max(1, Int(json["limit"]?.integer ?? 100)))
+    private func list(_ input: AdminInput) async throws -> HTTPServerAnswer {
+        try await checkNames(input)
+        let filter = DeadFilter(input)
+        let limit = Self.limit(input, otherwise: 100)
         var letters = try await store.deadLetters(
-            selection.filter, fromID: selection.fromID, limit: limit + 1)
-        var next: JSONValue = .null
-        if letters.count > limit { next = .integer(Int64(clamping: letters.removeLast().id)) }
-        let count = try await store.deadCount(selection.filter)
-        return HTTPServerAnswer.json(
-            .object([
-                .init("count", .integer(Int64(count))), .init("next", next),
-                .init("dead", .array(letters.map(\.json))),
-            ]))
+            filter, fromID: input.number("from") ?? 0, limit: limit + 1)
+        let next = letters.count > limit ? letters.removeLast().id : nil
+        return .json([
+            "count": .integer(Int64(try await store.deadCount(filter))), "next": Self.json(next),
+            "dead": .array(letters.map(\.json)),
+        ])
     }
 
-    /// The answer if a name does not exist. Not checked for later batches, which may find no letters left.
-    private func refusal(_ selection: DeadSelection) async throws -> HTTPServerAnswer? {
-        guard selection.fromID == 0 else { return nil }
+    /// Throws if a name does not exist. Not checked for later batches, which may find no letters left.
+    private func checkNames(_ input: AdminInput) async throws {
+        guard input.number("from") ?? 0 == 0 else { return }
         let names = KnownNames(context.current.generation)
-        return try await names.fault(of: selection, in: store).map { Problem(404, $0).answer }
+        if let fault = try await names.fault(of: DeadFilter(input), in: store) {
+            throw Problem(404, fault)
+        }
     }
 
     private func show(_ text: Substring) async throws -> HTTPServerAnswer {
-        guard let id = UInt64(text) else { return Problem(404, "an id is a number").answer }
+        guard let id = UInt64(text) else { throw Problem(404, "an id is a number") }
         var filter = DeadFilter()
         filter.ids = [id]
         guard let letter = try await store.deadLetters(filter, fromID: 0, limit: 1).first else {
-            return Problem(404, "there is no dead letter \(id)").answer
+            throw Problem(404, "there is no dead letter \(id)")
         }
-        return HTTPServerAnswer.json(letter.json)
+        return .json(letter.json)
     }
 
-    private func change(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
-        let body = try AdminBody(
-            request.body,
-            [
-                "ids": .ids, "sender": .name, "route": .name, "reason": .name, "user": .name,
-                "app": .text, "before": .number, "since": .number, "all": .flag, "from": .number,
-                "limit": .number, "by": .text,
-            ])
-        let selection = DeadSelection(body)
-        guard selection.isMeant else {
-            return Problem(
+    private func change(
+        _ input: AdminInput, _ change: (DeadFilter, UInt64, Int) async throws -> DeadPart
+    ) async throws -> HTTPServerAnswer {
+        guard DeadFilter.isMeant(by: input) else {
+            throw Problem(
                 400, "give ids, sender, route, reason, user, app, before or since, or \"all\": true"
             )
-            .answer
         }
-        if let refusal = try await refusal(selection) { return refusal }
-        let limit = Int(min(UInt64(Self.partMax), max(1, body.number("limit") ?? .max)))
-        let part: DeadPart
-        if request.path == "/dead/replay" {
-            part = try await store.replay(selection.filter, fromID: selection.fromID, limit: limit)
-        } else {
-            part = try await store.purge(selection.filter, fromID: selection.fromID, limit: limit)
-        }
-        let next = part.nextID.map { JSONValue.integer(Int64(clamping: $0)) }
-        return HTTPServerAnswer.json(
-            .object([
-                .init("count", .integer(Int64(part.count))), .init("next", next ?? .null),
-            ]))
+        try await checkNames(input)
+        let part = try await change(
+            DeadFilter(input), input.number("from") ?? 0,
+            Self.limit(input, otherwise: Self.partMax))
+        return .json(["count": .integer(Int64(part.count)), "next": Self.json(part.nextID)])
+    }
+
+    private static func limit(_ input: AdminInput, otherwise limit: Int) -> Int {
+        Int(min(UInt64(partMax), max(1, input.number("limit") ?? UInt64(limit))))
+    }
+
+    private static func json(_ id: UInt64?) -> JSONValue {
+        id.map { .integer(Int64(clamping: $0)) } ?? .null
     }
 }

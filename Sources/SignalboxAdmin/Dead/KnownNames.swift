@@ -37,7 +37,7 @@ struct KnownNames: Sendable {
 
     /// The same for dead letters, whose sender or route may since have been removed.
     func fault(
-        of selection: DeadSelection, in store: any DeadLetterStore
+        of selection: DeadFilter, in store: any DeadLetterStore
     ) async throws -> String? {
         for (kind, name) in [(PauseEntry.Kind.sender, selection.sender), (.route, selection.route)]
         {

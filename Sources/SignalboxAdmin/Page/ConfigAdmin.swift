@@ -15,7 +15,7 @@ package final class ConfigAdmin: Sendable {
 
     package init(_ options: GatewayOptions) { self.options = options }
 
-    var paths: [AdminPath] { [.show("/config") { _ in await self.answer() }] }
+    var paths: [AdminPath] { [AdminPath(.config) { _, _ in await self.answer() }] }
 
     private func answer() async -> HTTPServerAnswer {
         let task = running.withLock { running in

@@ -19,7 +19,7 @@ struct PageAdmin: Sendable {
 
     var paths: [AdminPath] {
         PageFile.all.map { file in
-            .show(file.path) { _ in
+            AdminPath(AdminCall(.shows, file.path, "A file of the admin page.", nil)) { _, _ in
                 HTTPServerAnswer(
                     status: 200,
                     headers: [
@@ -27,7 +27,7 @@ struct PageAdmin: Sendable {
                         Attribute("content-security-policy", Self.policy),
                     ], body: file.bytes)
             }
-        } + [.show("/live") { _ in feed.open() }]
+        } + [AdminPath(.live) { _, _ in feed.open() }]
     }
 
     /// Header fields of every admin answer: no type sniffing, no caching, no referrer, and no access from other

@@ -10,52 +10,39 @@ struct CancelAdmin: Sendable {
 
     var paths: [AdminPath] {
         [
-            .show("/waiting/cancelled") { _ in
-                .json(.object([.init("orders", .array(context.pauses.cancelled.map(\.json)))]))
+            AdminPath(.cancelled) { _, _ in
+                .json(["orders": .array(context.pauses.cancelled.map(\.json))])
             },
-            .change("/waiting/cancel") { request in
-                await AdminBody.answer { try await cancel(request) }
-            },
+            AdminPath(.cancel) { input, _ in try await cancel(input) },
         ]
     }
 
-    private func cancel(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
-        let body = try AdminBody(
-            request.body,
-            [
-                "sender": .name, "route": .name, "user": .name, "event": .number,
-                "older_than_ms": .number, "all": .flag, "gone": .flag, "by": .text,
-            ])
+    private func cancel(_ input: AdminInput) async throws -> HTTPServerAnswer {
         let now = context.clock()
-        let age = body.number("older_than_ms")
+        let age = input.number("older_than_ms")
         // Includes what was received in this millisecond.
         var order = CancelOrder(beforeUnixMs: now - min(now, age ?? 0) + (age == nil ? 1 : 0))
-        order.sender = body.text("sender")
-        order.route = body.text("route")
-        order.user = body.text("user")
-        order.eventID = body.number("event")
+        order.sender = input.text("sender")
+        order.route = input.text("route")
+        order.user = input.text("user")
+        order.eventID = input.number("event")
         let isNamed =
             order.sender != nil || order.route != nil || order.user != nil || order.eventID != nil
-        guard isNamed || age != nil || body.flag("all") else {
-            return Problem(
-                400, "give sender, route, user, event or older_than_ms, or \"all\": true"
-            ).answer
+        guard isNamed || age != nil || input.flag("all") else {
+            throw Problem(400, "give sender, route, user, event or older_than_ms, or \"all\": true")
         }
         let names = KnownNames(context.current.generation)
-        if !body.flag("gone"), let fault = names.fault(sender: order.sender, route: order.route) {
-            return Problem(
-                404,
-                "\(fault); for one that a reload took away, add \"gone\": true (--gone)"
-            ).answer
+        if !input.flag("gone"), let fault = names.fault(sender: order.sender, route: order.route) {
+            throw Problem(
+                404, "\(fault); for one that a reload took away, add \"gone\": true (--gone)")
         }
-        let by = body.text("by") ?? ""
+        let by = input.text("by") ?? ""
         let entry = CancelEntry(
             id: "\(now)-\(UInt32.random(in: .min ... .max))", order: order,
             by: by.isEmpty ? "admin" : String(by.filter { !$0.isNewline }.prefix(200)))
         guard try await context.pauses.cancel(entry) else {
-            return Problem(
-                409, "there are \(CancelEntry.countMax) orders to cancel; each ends after 31 days"
-            ).answer
+            throw Problem(
+                409, "there are \(CancelEntry.countMax) orders to cancel; each ends after 31 days")
         }
         let inFlight = lanes.all.reduce(0) { $0 + $1.inFlight(coveredBy: order) }
         lanes.applyPauses(context.pauses)

@@ -11,40 +11,34 @@ struct PauseAdmin: Sendable {
 
     var paths: [AdminPath] {
         [
-            .show("/paused") { _ in
-                .json(.object([.init("paused", .array(context.pauses.all.map(\.json)))]))
+            AdminPath(.paused) { _, _ in
+                .json(["paused": .array(context.pauses.all.map(\.json))])
             },
-            .change("/pause") { request in
-                await answer(request) { try await pause($0, $1, $2) }
+            AdminPath(.pause) { input, request in
+                let (kind, name) = try named(input)
+                return try await pause(kind, name, note(input, from: request.remote))
             },
-            .change("/resume") { request in
-                await answer(request) { try await resume($0, $1, $2) }
+            AdminPath(.resume) { input, request in
+                let (kind, name) = try named(input)
+                return try await resume(kind, name, note(input, from: request.remote))
             },
         ]
     }
 
-    private func answer(
-        _ request: HTTPServerRequest,
-        _ change: (PauseEntry.Kind, String, PauseNote) async throws -> HTTPServerAnswer
-    ) async -> HTTPServerAnswer {
-        await AdminBody.answer {
-            let body = try AdminBody(
-                request.body,
-                ["sender": .name, "route": .name, "by": .text, "reason": .text])
-            let named = PauseEntry.Kind.allCases.compactMap { kind in
-                body.text(kind.rawValue).map { (kind, $0) }
-            }
-            guard named.count == 1, let (kind, name) = named.first else {
-                return Problem(400, "give either sender or route, with its name").answer
-            }
-            return try await change(kind, name, note(body, from: request.remote))
+    private func named(_ input: AdminInput) throws -> (PauseEntry.Kind, String) {
+        let named = PauseEntry.Kind.allCases.compactMap { kind in
+            input.text(kind.rawValue).map { (kind, $0) }
         }
+        guard named.count == 1, let only = named.first else {
+            throw Problem(400, "give either sender or route, with its name")
+        }
+        return only
     }
 
     /// Who asks, and why.
-    private func note(_ body: AdminBody, from address: String) -> PauseNote {
+    private func note(_ input: AdminInput, from address: String) -> PauseNote {
         func words(_ key: String) -> String {
-            String((body.text(key) ?? "").filter { !$0.isNewline }.prefix(Self.wordsMax))
+            String((input.text(key) ?? "").filter { !$0.isNewline }.prefix(Self.wordsMax))
         }
         let by = words("by")
         // The default names the caller as the audit does; the embedding program has no address.
@@ -58,7 +52,7 @@ struct PauseAdmin: Sendable {
         _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
     ) async throws -> HTTPServerAnswer {
         if let fault = KnownNames(context.current.generation).fault(kind, name) {
-            return Problem(404, fault).answer
+            throw Problem(404, fault)
         }
         let entry = PauseEntry(kind: kind, name: name, note: note)
         let change = try await context.pauses.pause(entry)
@@ -71,7 +65,7 @@ struct PauseAdmin: Sendable {
     ) async throws -> HTTPServerAnswer {
         if try await context.pauses.resume(kind, name, by: note) { return changed(true) }
         if let fault = KnownNames(context.current.generation).fault(kind, name) {
-            return Problem(404, fault).answer
+            throw Problem(404, fault)
         }
         return changed(false)
     }

@@ -11,44 +11,27 @@ struct PeopleAdmin: Sendable {
 
     var paths: [AdminPath] {
         [
-            .export("/export") { request in
-                do { return try await export(request) } catch { return Problem.busy("\(error)") }
+            AdminPath(.export) { input, _ in
+                .json(try await PersonExport(context: context).json(try user(input)))
             },
-            .change("/forget") { request in
-                await AdminBody.answer { try await forget(request) }
-            },
+            AdminPath(.forget) { input, _ in try await forget(try user(input)) },
         ]
     }
 
-    private func export(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
-        var values: [String: String] = [:]
-        for pair in request.query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1)
-            if parts.count == 2 { values[String(parts[0])] = PercentEncoding.decode(parts[1]) }
+    private func user(_ input: AdminInput) throws -> UserKey {
+        guard let user = input.text("user") else {
+            throw Problem(400, "give user, the name of a user")
         }
-        guard let user = Self.user(values["user"], values["app"]) else {
-            return Problem(400, "give user, the name of a user").answer
-        }
-        return .json(try await PersonExport(context: context).json(user))
+        return UserKey(app: input.text("app") ?? "", user: user)
     }
 
-    private func forget(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
-        let body = try AdminBody(request.body, ["user": .name, "app": .text])
-        guard let user = Self.user(body.text("user"), body.text("app")) else {
-            return Problem(400, "give user, the name of a user").answer
-        }
-        let forgetting = Forgetting(
-            context: context, lanes: lanes, deviceReports: deviceReports)
+    private func forget(_ user: UserKey) async throws -> HTTPServerAnswer {
+        let forgetting = Forgetting(context: context, lanes: lanes, deviceReports: deviceReports)
         guard let result = try await forgetting.run(user) else {
-            return Problem(
+            throw Problem(
                 409,
-                "\(ForgottenEntry.countMax) users were forgotten within 31 days; repeat this later"
-            ).answer
+                "\(ForgottenEntry.countMax) users were forgotten within 31 days; repeat this later")
         }
         return .json(result.json)
-    }
-
-    private static func user(_ name: String?, _ app: String?) -> UserKey? {
-        name.flatMap { $0.isEmpty ? nil : UserKey(app: app ?? "", user: $0) }
     }
 }

@@ -6,21 +6,17 @@ internal import SignalboxHTTP
 struct RegistryAdmin: Sendable {
     let registry: any DeviceRegistry
 
-    var paths: [AdminPath] { [.show("/devices") { await answer($0.query) }] }
+    var paths: [AdminPath] { [AdminPath(.devices) { input, _ in try await answer(input) }] }
 
-    private func answer(_ query: String) async -> HTTPServerAnswer {
-        let parts = query.split(separator: "=", maxSplits: 1)
-        guard parts.count == 2, parts[0] == "user", let user = PercentEncoding.decode(parts[1])
-        else { return Problem(400, "give the user: /devices?user=NAME").answer }
+    private func answer(_ input: AdminInput) async throws -> HTTPServerAnswer {
+        guard let user = input.text("user") else {
+            throw Problem(400, "give the user: /devices?user=NAME")
+        }
         let key = UserKey(app: "", user: user)
         let found = await withCheckedContinuation { continuation in
             registry.devices(of: [key]) { continuation.resume(returning: $0) }
         }
-        switch found {
-        case .success(let users):
-            return .json(.object([.init("devices", .array((users[key] ?? []).map(Self.json)))]))
-        case .failure(let failure): return Problem.busy(failure.message)
-        }
+        return .json(["devices": .array((try found.get()[key] ?? []).map(Self.json))])
     }
 
     private static func json(_ entry: RegisteredDevice) -> JSONValue {

@@ -13,9 +13,9 @@ struct SendAdmin: Sendable {
     private static let devicesMax = 20
     let context: DispatchContext
 
-    var paths: [AdminPath] { [.change("/send") { await answer($0) }] }
+    var paths: [AdminPath] { [AdminPath(.send) { _, request in try await answer(request) }] }
 
-    private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+    private func answer(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
         do {
             let push = try OnePush(json: try JSONValue.parse(request.body))
             let generation = context.current.generation
@@ -42,11 +42,9 @@ struct SendAdmin: Sendable {
                     .init("results", .array(results.map(\.json))),
                 ]))
         } catch let fault as JSONFault {
-            return Problem(400, "the body is not JSON: \(fault.message)").answer
+            throw Problem(400, "the body is not JSON: \(fault.message)")
         } catch let fault as TrialFault {
-            return Problem(400, fault.message).answer
-        } catch {
-            return Problem(503, "\(error)").answer
+            throw Problem(400, fault.message)
         }
     }
 

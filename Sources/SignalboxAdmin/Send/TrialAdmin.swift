@@ -18,9 +18,11 @@ final class TrialAdmin: Sendable {
         self.program = program
     }
 
-    var paths: [AdminPath] { [.ask("/explain") { await self.answer($0) }] }
+    var paths: [AdminPath] {
+        [AdminPath(.explain) { _, request in try await self.answer(request) }]
+    }
 
-    private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+    private func answer(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
         guard !isBusy.exchange(true, ordering: .acquiring) else {
             return Problem.busy("another trial is running")
         }
@@ -30,13 +32,11 @@ final class TrialAdmin: Sendable {
             let trial = Trial(context.current.generation.plan, program, registry: context.store)
             return .json(try await trial.run(wanted).json)
         } catch let fault as JSONFault {
-            return Problem(400, "the body is not JSON: \(fault.message)").answer
+            throw Problem(400, "the body is not JSON: \(fault.message)")
         } catch let fault as TrialFault {
-            return Problem(400, fault.message).answer
+            throw Problem(400, fault.message)
         } catch let fault as SubmitError {
-            return Problem(400, fault.message).answer
-        } catch {
-            return Problem(503, "\(error)").answer
+            throw Problem(400, fault.message)
         }
     }
 }

@@ -60,15 +60,13 @@ package final class AdminService: AsyncHTTPServerHandler {
     private var paths: AdminPaths {
         AdminPaths(
             [
-                .show("/livez") { _ in Self.plain("ok\n") },
-                .show("/healthz") { _ in Self.plain("ok\n") },
-                .show("/readyz") { _ in await self.readiness() },
-                .show("/metrics") { _ in await self.metrics() },
-                .show("/fleet") { _ in await self.fleetAnswer() },
-                .show("/trace") { request in
-                    await TraceAdmin(context: self.context, lanes: self.lanes).answer(request)
-                },
-            ] + DeadAdmin(context: context).paths + ReloadAdmin(reloader: reloader).paths
+                AdminPath(.livez) { _, _ in Self.plain("ok\n") },
+                AdminPath(.healthz) { _, _ in Self.plain("ok\n") },
+                AdminPath(.readyz) { _, _ in await self.readiness() },
+                AdminPath(.metrics) { _, _ in await self.metrics() },
+                AdminPath(.fleet) { _, _ in try await self.fleetAnswer() },
+            ] + TraceAdmin(context: context, lanes: lanes).paths + DeadAdmin(context: context).paths
+                + ReloadAdmin(reloader: reloader).paths
                 + PauseAdmin(context: context, lanes: lanes).paths
                 + CancelAdmin(context: context, lanes: lanes).paths
                 + PeopleAdmin(context: context, lanes: lanes, deviceReports: deviceReports).paths
@@ -88,10 +86,10 @@ package final class AdminService: AsyncHTTPServerHandler {
         let access = AdminAccess(address, context.current.generation.plan.config.gateway)
         switch paths.find(request.method, request.path) {
         case .found(let path):
-            let refusal = access.refusal(request, isGuarded: path.isRecorded)
+            let refusal = access.refusal(request, isGuarded: path.call.isRecorded)
             var answer: HTTPServerAnswer
             if let refusal { answer = refusal } else { answer = await path.answer(request) }
-            if path.isRecorded {
+            if path.call.isRecorded {
                 record(request, answer, by: refusal == nil ? "admin" : "", isKnown: refusal == nil)
             }
             answer.headers += PageAdmin.protection
@@ -105,7 +103,7 @@ package final class AdminService: AsyncHTTPServerHandler {
         switch paths.find(request.method, request.path) {
         case .found(let path):
             let answer = await path.answer(request)
-            if path.isRecorded { record(request, answer, by: "program", isKnown: true) }
+            if path.call.isRecorded { record(request, answer, by: "program", isKnown: true) }
             // A program gets only the beginning of a stream.
             answer.stream?.end()
             return answer
@@ -161,14 +159,11 @@ package final class AdminService: AsyncHTTPServerHandler {
         return .json(report.body, status: report.isReady ? 200 : 503)
     }
 
-    private func fleetAnswer() async -> HTTPServerAnswer {
-        do {
-            let paused = JSONValue.array(context.pauses.all.map(\.json))
-            return .json(
-                try await fleet.fleet().json.merging(.object([.init("paused", paused)])))
-        } catch {
-            return Problem(503, "\(error)").answer
-        }
+    private func fleetAnswer() async throws -> HTTPServerAnswer {
+        .json(
+            try await fleet.fleet().json.merging([
+                "paused": .array(context.pauses.all.map(\.json))
+            ]))
     }
 
     /// The current metrics; those of the fleet are as old as its last query.

@@ -3,7 +3,6 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxGateway
 internal import SignalboxHTTP
-internal import SignalboxJSON
 internal import SignalboxObservability
 
 /// `GET /log-level` and `POST /log-level` on the admin listener.
@@ -11,26 +10,25 @@ struct LevelAdmin: Sendable {
     let context: DispatchContext
 
     var paths: [AdminPath] {
-        [.show("/log-level") { _ in answer() }, .change("/log-level") { set($0) }]
+        [
+            AdminPath(.logLevel) { _, _ in answer() },
+            AdminPath(.setLogLevel) { input, _ in try set(input.text("level") ?? "") },
+        ]
     }
 
     private func answer() -> HTTPServerAnswer {
         .json(.object([.init("level", .string("\(context.logger.logLevel)"))]))
     }
 
-    private func set(_ request: HTTPServerRequest) -> HTTPServerAnswer {
-        let given = (try? JSONValue.parse(request.body))?["level"]?.string ?? ""
+    private func set(_ given: String) throws -> HTTPServerAnswer {
         guard LogLevels.all.contains(given), let level = Logger.Level(rawValue: given)
         else {
             let hint = Suggestion.hint(for: given, among: LogLevels.all)
-            return Problem(
-                400,
-                "level must be one of \(LogLevels.all.joined(separator: ", "))\(hint)"
-            ).answer
+            throw Problem(
+                400, "level must be one of \(LogLevels.all.joined(separator: ", "))\(hint)")
         }
         guard let log = context.runtime.logLevel else {
-            return Problem(409, "the program that embeds the gateway has a logger of its own")
-                .answer
+            throw Problem(409, "the program that embeds the gateway has a logger of its own")
         }
         let before = log.level
         log.level = level

@@ -7,23 +7,20 @@ internal import SignalboxJSON
 struct ReloadAdmin: Sendable {
     let reloader: Reloader
 
-    var paths: [AdminPath] { [.change("/reload") { await answer($0) }] }
+    var paths: [AdminPath] { [AdminPath(.reload) { _, request in try await answer(request) }] }
 
-    private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+    private func answer(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
         // A body such as `{"check": true}` is refused: its sender does not want to reload.
         guard request.body.isEmpty || (try? JSONValue.parse(request.body)) == .object([]) else {
-            return Problem(400, "the body must be {}; /reload?check changes nothing").answer
+            throw Problem(400, "the body must be {}; /reload?check changes nothing")
         }
         do {
             let isCheck = request.query == "check" || request.query.hasPrefix("check=")
             return .json(try await reloader.reload(isCheck: isCheck).json)
         } catch let error as ConfigurationError {
-            return Problem(
+            throw Problem(
                 422, "the configuration has faults, the current one stays in effect",
-                faults: error.diagnostics.map(\.description)
-            ).answer
-        } catch {
-            return Problem.busy("\(error)")
+                faults: error.diagnostics.map(\.description))
         }
     }
 }

@@ -8,22 +8,15 @@ struct TraceAdmin: Sendable {
     let context: DispatchContext
     let lanes: LaneTable
 
-    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+    var paths: [AdminPath] { [AdminPath(.trace) { input, _ in try await answer(input) }] }
+
+    private func answer(_ input: AdminInput) async throws -> HTTPServerAnswer {
         guard context.current.generation.keepsHistory else {
-            return Problem(404, "gateway.history is false: nothing is kept for traces").answer
+            throw Problem(404, "gateway.history is false: nothing is kept for traces")
         }
-        let query: TraceQuery
-        do throws(TraceFault) {
-            query = try TraceQuery(query: request.query)
-        } catch {
-            return Problem(400, error.description).answer
-        }
-        do {
-            let trace = try await TraceSearch.run(query, in: context.store)
-            return .json(trace.json(query, holds: holds).merging(.object([routes])))
-        } catch {
-            return Problem(503, "\(error)").answer
-        }
+        let query = try TraceQuery(input)
+        let trace = try await TraceSearch.run(query, in: context.store)
+        return .json(trace.json(query, holds: holds).merging(.object([routes])))
     }
 
     /// Why deliveries wait. For a paused sender it is unknown whether its provider is down.

@@ -1,5 +1,5 @@
 internal import SignalboxCore
-internal import SignalboxGateway
+internal import SignalboxHTTP
 
 /// Which events a trace is about.
 package struct TraceQuery: Sendable, Hashable {
@@ -72,60 +72,34 @@ package struct TraceQuery: Sendable, Hashable {
 }
 
 extension TraceQuery {
-    /// Parses the query of a URL: `user=u-42&since=1700000000000&limit=20`; throws a message for people.
-    package init(query: String) throws(TraceFault) {
-        var values: [String: String] = [:]
-        for pair in query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let value = PercentEncoding.decode(parts[1]) else {
-                throw TraceFault("\"\(pair)\" is not KEY=VALUE, percent-encoded")
-            }
-            guard !value.isEmpty else {
-                throw TraceFault("\(parts[0]) has no value: give it one, or leave it out")
-            }
-            values[String(parts[0])] = value
-        }
-        var subjects: [Subject] = []
-        if let text = values.removeValue(forKey: "event") {
-            guard let id = UInt64(text) else { throw TraceFault("event must be a number") }
-            subjects.append(.event(id))
-        }
-        if let text = values.removeValue(forKey: "user") { subjects.append(.user(text)) }
-        if let text = values.removeValue(forKey: "subject") { subjects.append(.subject(text)) }
-        if let text = values.removeValue(forKey: "device") { subjects.append(.device(text)) }
-        if let text = values.removeValue(forKey: "source_id") { subjects.append(.sourceID(text)) }
+    /// Reads the parameters of `GET /trace`: `user`, `since`, `limit`.
+    init(_ input: AdminInput) throws {
+        let subjects: [Subject] = [
+            input.number("event").map { .event($0) }, input.text("user").map { .user($0) },
+            input.text("subject").map { .subject($0) }, input.text("device").map { .device($0) },
+            input.text("source_id").map { .sourceID($0) },
+        ].compactMap { $0 }
         guard subjects.count == 1 else {
-            throw TraceFault("give one of event, user, subject, device and source_id")
+            throw Problem(400, "give one of event, user, subject, device and source_id")
         }
         self.init(subjects[0])
-        func number(_ key: String) throws(TraceFault) -> UInt64? {
-            guard let text = values.removeValue(forKey: key) else { return nil }
-            guard let number = UInt64(text) else { throw TraceFault("\(key) must be a number") }
-            return number
-        }
-        if let ms = try number("since") { sinceUnixMs = ms }
-        if let ms = try number("before") { beforeUnixMs = ms }
-        if let count = try number("limit") { limit = Int(min(max(1, count), 1_000)) }
-        if let other = values.keys.min() { throw TraceFault("unknown key \"\(other)\"") }
+        if let ms = input.number("since") { sinceUnixMs = ms }
+        if let ms = input.number("before") { beforeUnixMs = ms }
+        if let count = input.number("limit") { limit = Int(min(max(1, count), 1_000)) }
     }
 
-    /// As the query of a URL.
-    package var text: String {
-        let (key, value) =
+    /// As the parameters of `GET /trace`.
+    var input: AdminInput {
+        let subject: AdminInput =
             switch subject {
-            case .event(let id): ("event", String(id))
-            case .user(let name): ("user", name)
-            case .subject(let text): ("subject", text)
-            case .device(let token): ("device", token)
-            case .sourceID(let id): ("source_id", id)
+            case .event(let id): ["event": id]
+            case .user(let name): ["user": name]
+            case .subject(let text): ["subject": text]
+            case .device(let token): ["device": token]
+            case .sourceID(let id): ["source_id": id]
             }
-        return "\(key)=\(PercentEncoding.encode(value))&since=\(sinceUnixMs)&before=\(beforeUnixMs)"
-            + "&limit=\(limit)"
+        return subject.adding([
+            "since": sinceUnixMs, "before": beforeUnixMs, "limit": UInt64(limit),
+        ])
     }
-}
-
-/// Why there is no trace.
-package struct TraceFault: Error, CustomStringConvertible {
-    package let description: String
-    init(_ words: String) { description = words }
 }

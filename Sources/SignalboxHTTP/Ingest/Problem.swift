@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 /// An error answer, as an RFC 9457 problem document.
-public struct Problem: Sendable, Hashable {
+public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// 400, 404, ...
     public var status: Int
     /// Names the error and the fix; holds nothing of the request's body.
@@ -15,6 +15,9 @@ public struct Problem: Sendable, Hashable {
         self.detail = detail
         self.faults = faults
     }
+
+    /// The detail.
+    public var description: String { detail }
 
     /// The answer with this problem as its body.
     public var answer: HTTPServerAnswer {
