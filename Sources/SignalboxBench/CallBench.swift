@@ -54,10 +54,10 @@ enum CallBench {
     private static func instance(
         _ path: String, _ isolation: IsolationOptions?
     ) async throws -> any HostedInstance {
-        let config = JSONValue.object([
-            .init("team_id", .string("ABCDE12345")), .init("key_id", .string("FGHIJ67890")),
-            .init("key", .string("key")), .init("topic", .string("com.example.app")),
-        ])
+        let config: JSONValue = [
+            "team_id": "ABCDE12345", "key_id": "FGHIJ67890", "key": "key",
+            "topic": "com.example.app",
+        ]
         let key = try ThrowAway.p256Key().privateKeyPEM()
         let checked = CheckedConfig(json: config, secrets: ["key": PluginSecret(bytes: key)])
         let services = MeasuredServices.make()

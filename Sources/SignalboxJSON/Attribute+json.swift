@@ -3,7 +3,7 @@ public import SignalboxCore
 extension [Attribute] {
     /// `[["key","value"],...]`, as stores keep it.
     public var jsonText: String {
-        JSONValue.array(map { .array([.string($0.key), .string($0.value)]) }).text
+        JSONValue.array(map { [.string($0.key), .string($0.value)] }).text
     }
 
     /// Reads what `jsonText` wrote; anything else has no attributes.

@@ -44,28 +44,19 @@ public struct Span: Sendable {
     public static func export(
         _ spans: [Span], resource: [JSONValue.Member], version: String
     ) -> JSONValue {
-        .object([
-            .init(
-                "resourceSpans",
-                .array([
-                    .object([
-                        .init("resource", .object([.init("attributes", pairs(resource))])),
-                        .init(
-                            "scopeSpans",
-                            .array([
-                                .object([
-                                    .init(
-                                        "scope",
-                                        .object([
-                                            .init("name", .string("signalbox")),
-                                            .init("version", .string(version)),
-                                        ])),
-                                    .init("spans", .array(spans.map(\.json))),
-                                ])
-                            ])),
-                    ])
-                ]))
-        ])
+        [
+            "resourceSpans": [
+                [
+                    "resource": ["attributes": pairs(resource)],
+                    "scopeSpans": [
+                        [
+                            "scope": ["name": "signalbox", "version": .string(version)],
+                            "spans": .array(spans.map(\.json)),
+                        ]
+                    ],
+                ]
+            ]
+        ]
     }
 
     private var json: JSONValue {
@@ -86,7 +77,7 @@ public struct Span: Sendable {
             members.append(
                 .init(
                     "status",
-                    .object([.init("code", .integer(2)), .init("message", .string(fault))])))
+                    ["code": 2, "message": .string(fault)]))
         }
         return .object(members)
     }
@@ -100,9 +91,7 @@ public struct Span: Sendable {
                     case .string(let text): .init("stringValue", .string(text))
                     case let other: .init("stringValue", .string(other.text))
                     }
-                return .object([
-                    .init("key", .string(member.key)), .init("value", .object([value])),
-                ])
+                return ["key": .string(member.key), "value": .object([value])]
             })
     }
 }

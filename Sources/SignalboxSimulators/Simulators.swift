@@ -169,24 +169,22 @@ public final class Simulators: Sendable {
     static func account(
         _ options: HMSSimulatorOptions, _ key: SigningKey
     ) throws -> JSONValue {
-        .object([
-            .init("project_id", .string(options.projectID)),
-            .init("key_id", .string(options.keyID)),
-            .init("private_key", .string(String(decoding: try key.privateKeyPEM(), as: UTF8.self))),
-            .init("sub_account", .string(options.subAccount)),
-        ])
+        [
+            "project_id": .string(options.projectID), "key_id": .string(options.keyID),
+            "private_key": .string(String(decoding: try key.privateKeyPEM(), as: UTF8.self)),
+            "sub_account": .string(options.subAccount),
+        ]
     }
 
     static func account(
         _ options: FCMSimulatorOptions, _ key: SigningKey, _ port: Int
     ) throws -> JSONValue {
-        .object([
-            .init("type", .string("service_account")),
-            .init("project_id", .string(options.projectID)),
-            .init("private_key_id", .string(options.keyID)),
-            .init("private_key", .string(String(decoding: try key.privateKeyPEM(), as: UTF8.self))),
-            .init("client_email", .string(options.clientEmail)),
-            .init("token_uri", .string("https://127.0.0.1:\(port)/token")),
-        ])
+        [
+            "type": "service_account", "project_id": .string(options.projectID),
+            "private_key_id": .string(options.keyID),
+            "private_key": .string(String(decoding: try key.privateKeyPEM(), as: UTF8.self)),
+            "client_email": .string(options.clientEmail),
+            "token_uri": .string("https://127.0.0.1:\(port)/token"),
+        ]
     }
 }

@@ -23,7 +23,7 @@ import Testing
 
     private func instance(_ rule: String) async throws -> PluginInstance {
         try await PluginRig.instance(
-            of: try await Self.library.value, config: .object([.init("rule", .string(rule))]),
+            of: try await Self.library.value, config: ["rule": .string(rule)],
             secrets: ["s": [1]], services: services)
     }
 

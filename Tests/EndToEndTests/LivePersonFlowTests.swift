@@ -36,7 +36,7 @@ final class BrandLogin: Sendable {
                 used.remove(String(code))
                 return HTTPServerAnswer(status: 503)
             }
-            return .json(.object([.init("id_token", .string(token))]))
+            return .json(["id_token": .string(token)])
         }
         return BrandLogin(api: api, rsa: rsa, ec: ec)
     }
@@ -65,23 +65,21 @@ final class BrandLogin: Sendable {
         }
         let point = try der(ec).suffix(64)
         var keys: [JSONValue] = [
-            .object([
-                .init("kty", .string("EC")), .init("crv", .string("P-256")),
-                .init("kid", .string("ec-1")), .init("use", .string("sig")),
-                .init("x", url(point.prefix(32))), .init("y", url(point.suffix(32))),
-            ]), .object([.init("kty", .string("oct")), .init("k", .string("AAAA"))]),
+            [
+                "kty": "EC", "crv": "P-256", "kid": "ec-1", "use": "sig",
+                "x": url(point.prefix(32)), "y": url(point.suffix(32)),
+            ], ["kty": "oct", "k": "AAAA"],
         ]
         if let rsa {
             // ... 00 n(256) 02 03 01 00 01
             let bytes = try der(rsa)
             keys.append(
-                .object([
-                    .init("kty", .string("RSA")), .init("kid", .string("rsa-1")),
-                    .init("n", url(bytes.dropLast(5).suffix(256))),
-                    .init("e", url(bytes.suffix(3))),
-                ]))
+                [
+                    "kty": "RSA", "kid": "rsa-1", "n": url(bytes.dropLast(5).suffix(256)),
+                    "e": url(bytes.suffix(3)),
+                ])
         }
-        return .json(.object([.init("keys", .array(keys))]))
+        return .json(["keys": .array(keys)])
     }
 
     static func token(

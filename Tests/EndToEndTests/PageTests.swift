@@ -227,21 +227,12 @@ import Testing
         try await Self.with { rig, browser, address in
             try await rig.simulators.apns.take(
                 .fail(tokens: [], status: 400, reason: "BadPriority", times: nil))
-            let webhook = JSONValue.object([
-                .init(
-                    "devices",
-                    .array([
-                        .object([
-                            .init("identifier", .string("a")), .init("type", .string("ios")),
-                        ])
-                    ])),
-                .init(
-                    "notification",
-                    .object([
-                        .init("title", .string(title)), .init("body", .string(title)),
-                        .init("ticket_id", .string("<b>5</b>")),
-                    ])),
-            ])
+            let webhook: JSONValue = [
+                "devices": [["identifier": "a", "type": "ios"]],
+                "notification": [
+                    "title": .string(title), "body": .string(title), "ticket_id": "<b>5</b>",
+                ],
+            ]
             try await rig.post(webhook.text)
             _ = await rig.simulators.apns.wait(for: 1)
             try await browser.open(address, width: 390, height: 844)
@@ -289,11 +280,11 @@ import Testing
             "\ndevices: { clients: [{ name: a, token: devices-token-0123, app: com.example.app, "
             + "scopes: [read, write] }] }\n"
         try await Self.with(more: client) { rig, browser, address in
-            let body = JSONValue.object([
-                .init("user", .string("Ann & Bob")), .init("platform", .string("ios")),
-                .init("token", .string(String(repeating: "0a", count: 31) + "beef")),
-                .init("attributes", .object([.init("muted", .string("no"))])),
-            ])
+            let body: JSONValue = [
+                "user": "Ann & Bob", "platform": "ios",
+                "token": .string(String(repeating: "0a", count: 31) + "beef"),
+                "attributes": ["muted": "no"],
+            ]
             let answer = try await rig.client.patient(
                 RESTCall(
                     method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/v1/devices",

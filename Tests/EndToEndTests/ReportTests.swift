@@ -14,7 +14,7 @@ import Testing
         func open() { isOpen.withLock { $0 = true } }
         var answer: HTTPServerAnswer {
             isOpen.withLock { $0 }
-                ? .json(.object([.init("token", .string("x"))])) : HTTPServerAnswer(status: 503)
+                ? .json(["token": "x"]) : HTTPServerAnswer(status: 503)
         }
     }
 

@@ -28,7 +28,7 @@ import Testing
     func `Sendbird Chat: a message is pushed with Sendbird's payload, and nothing is forwarded`()
         async throws
     {
-        let api = try await VendorAPI.start { _ in .json(.object([.init("token", .string("x"))])) }
+        let api = try await VendorAPI.start { _ in .json(["token": "x"]) }
         var variables = Self.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
         let rig = try await ExampleRig("sendbird", variables: variables)
@@ -117,8 +117,8 @@ import Testing
     {
         let api = try await VendorAPI.start { request in
             request.method == "GET"
-                ? .json(.object([.init("tokens", .array([]))]))
-                : .json(.object([.init("token", .string("x"))]))
+                ? .json(["tokens": .array([])])
+                : .json(["token": "x"])
         }
         var variables = Self.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
@@ -331,7 +331,7 @@ import Testing
                 return .json(.array(ids), status: 202)
             }
             if request.path.hasSuffix("/status/") {
-                return .json(.array([.object([.init("Status", .string("Success"))])]))
+                return .json([["Status": "Success"]])
             }
             return HTTPServerAnswer(status: 202)
         }

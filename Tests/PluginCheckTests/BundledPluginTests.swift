@@ -21,28 +21,22 @@ import Testing
     static func request(
         _ path: String, _ body: String, method: String = "POST", headers: [(String, String)] = []
     ) -> JSONValue {
-        .object([
-            .init("method", .string(method)), .init("path", .string(path)),
-            .init("headers", .object(headers.map { .init($0.0, .string($0.1)) })),
-            .init("body", .string(body)),
-        ])
+        [
+            "method": .string(method), "path": .string(path),
+            "headers": .object(headers.map { .init($0.0, .string($0.1)) }), "body": .string(body),
+        ]
     }
 
     static func samples(
         _ requests: [JSONValue], events: [(type: String, data: String)] = []
     ) throws -> JSONValue {
-        .object([
-            .init("requests", .array(requests)),
-            .init(
-                "events",
-                .array(
-                    try events.map {
-                        .object([
-                            .init("type", .string($0.type)),
-                            .init("data", try JSONValue.parse($0.data)),
-                        ])
-                    })),
-        ])
+        [
+            "requests": .array(requests),
+            "events": .array(
+                try events.map {
+                    ["type": .string($0.type), "data": try JSONValue.parse($0.data)]
+                }),
+        ]
     }
 
     static let all: [Case] = [
@@ -54,12 +48,10 @@ import Testing
             name: "FCM", config: "{}",
             secrets: {
                 let key = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
-                let account = JSONValue.object([
-                    .init("project_id", .string("p")), .init("private_key_id", .string("k")),
-                    .init("client_email", .string("a@example.org")),
-                    .init("private_key", .string(key)),
-                    .init("token_uri", .string("https://oauth.example/token")),
-                ])
+                let account: JSONValue = [
+                    "project_id": "p", "private_key_id": "k", "client_email": "a@example.org",
+                    "private_key": .string(key), "token_uri": "https://oauth.example/token",
+                ]
                 return [("service_account", Array(account.text.utf8))]
             }),
         Case(
@@ -92,10 +84,10 @@ import Testing
             name: "HMS", config: "{}",
             secrets: {
                 let key = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
-                let account = JSONValue.object([
-                    .init("project_id", .string("p")), .init("key_id", .string("k")),
-                    .init("sub_account", .string("s")), .init("private_key", .string(key)),
-                ])
+                let account: JSONValue = [
+                    "project_id": "p", "key_id": "k", "sub_account": "s",
+                    "private_key": .string(key),
+                ]
                 return [("service_account", Array(account.text.utf8))]
             }),
         Case(

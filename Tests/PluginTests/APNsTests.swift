@@ -142,8 +142,8 @@ import Testing
         #expect(
             request.body
                 == .object([
-                    .init("aps", .object([.init("content-available", .integer(1))])),
-                    .init("signalbox", .object([.init("withdraw", .string(name))])),
+                    .init("aps", ["content-available": 1]),
+                    .init("signalbox", ["withdraw": .string(name)]),
                 ]))
         #expect(request.headers["apns-push-type"] == "background")
         #expect(request.headers["apns-priority"] == "5")

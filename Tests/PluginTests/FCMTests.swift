@@ -91,10 +91,9 @@ import Testing
         let text = String(repeating: "x", count: 3_000)
         let note: (String) -> String = { message in
             let own = JSONValue.object([.init("message", .string(message))]).text
-            let pairs = JSONValue.object([
-                .init("body", .null), .init("message", .string(message)),
-                .init("sendbird", .string(own)),
-            ])
+            let pairs: JSONValue = [
+                "body": .null, "message": .string(message), "sendbird": .string(own),
+            ]
             return JSONValue.object([.init("data", pairs)]).text
         }
         let fits = try await rig.render(platform: "android") {

@@ -27,10 +27,10 @@ extension GoldenRun {
                     faults.append("\(at)fault: is \(message), \(key) \(words)")
                 }
             }
-            let made = JSONValue.object([
-                .init("kind", .string(result.fault.map { "\($0.kind)" } ?? "none")),
-                .init("message", .string(message)),
-            ])
+            let made: JSONValue = [
+                "kind": .string(result.fault.map { "\($0.kind)" } ?? "none"),
+                "message": .string(message),
+            ]
             compare(made, .object(fault.left), partly: true, "\(at)fault")
         } else if let fault = result.fault {
             faults.append("\(at)fault: \(fault)")
@@ -151,7 +151,7 @@ extension GoldenRun {
         if let changes = try step.list("changes") {
             let made = result.changes.map { change in
                 GoldenValues.json(change.device).merging(
-                    .object([.init("kind", .string("\(change.kind)"))]))
+                    ["kind": .string("\(change.kind)")])
             }
             compare(.array(made), .array(changes), partly: true, "\(at)changes")
         }

@@ -115,7 +115,7 @@ struct GoldenRun {
         _ config: String, _ words: JSONValue, _ services: RigServices
     ) async throws {
         var fields = try GoldenFields(
-            words.string.map { .object([.init("has", .string($0))]) } ?? words,
+            words.string.map { ["has": .string($0)] } ?? words,
             "\(test.testDescription): refused")
         let has = try fields.text("has") ?? ""
         let lacks = try fields.text("lacks")

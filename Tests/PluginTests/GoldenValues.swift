@@ -138,16 +138,15 @@ enum GoldenValues {
     static func json(_ event: Event) -> JSONValue {
         let people = event.recipients.map { recipient in
             json(recipient.device).merging(
-                .object([.init("attributes", json(recipient.attributes))]))
+                ["attributes": json(recipient.attributes)])
         }
-        return .object([
-            .init("type", .string(event.type)), .init("subject", .string(event.subject)),
-            .init("source", .string(event.source)),
-            .init("dedupe", .string(event.dedupe)),
-            .init("window_ms", .integer(Int64(event.dedupeWindowMs))),
-            .init("time_ms", .integer(Int64(event.timeUnixMs))),
-            .init("data", parsed(event.data)), .init("recipients", .array(people)),
-        ])
+        return [
+            "type": .string(event.type), "subject": .string(event.subject),
+            "source": .string(event.source), "dedupe": .string(event.dedupe),
+            "window_ms": .integer(Int64(event.dedupeWindowMs)),
+            "time_ms": .integer(Int64(event.timeUnixMs)), "data": parsed(event.data),
+            "recipients": .array(people),
+        ]
     }
 
     /// Where a value is not as expected. With `partly`, it may have further members, and null: none.

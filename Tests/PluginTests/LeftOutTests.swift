@@ -50,7 +50,7 @@ import Testing
         guard case .array(let photos) = message["files"] else { return #expect(Bool(false)) }
         let files = JSONValue.array((0..<times).flatMap { _ in photos })
         let rig = try await SendbirdTests.rig()
-        let event = Self.event(message.merging(.object([.init("files", files)])))
+        let event = Self.event(message.merging(["files": files]))
         let built = try rig.build(event, [SendbirdTests.device()])
         let note = try #require(built.contents.first).notification
         #expect(await rig.end() == [])
@@ -73,19 +73,13 @@ import Testing
 
     @Test func `long signed URLs of people go before the alert does`() async throws {
         let url = "https://files.example.com/" + String(repeating: "s", count: 1_800)
-        let sender = JSONValue.object([
-            .init("user_id", .string("ann")), .init("nickname", .string("Ann")),
-            .init("profile_url", .string(url)),
-        ])
-        let mention = JSONValue.object([
-            .init("user_id", .string("bob")), .init("nickname", .string("Bob")),
-            .init("profile_url", .string(url)),
-        ])
+        let sender: JSONValue = ["user_id": "ann", "nickname": "Ann", "profile_url": .string(url)]
+        let mention: JSONValue = ["user_id": "bob", "nickname": "Bob", "profile_url": .string(url)]
         var event = Self.event(
-            .object([.init("message_id", .integer(1)), .init("message", .string("Hello Bob"))]),
+            ["message_id": 1, "message": "Hello Bob"],
             sender)
         let data = try JSONValue.parse(event.data).merging(
-            .object([.init("mentioned_users", .array([mention]))]))
+            ["mentioned_users": [mention]])
         event = Event(type: "message.sent", data: data.text)
         let rig = try await SendbirdTests.rig()
         let note = try #require(
@@ -102,13 +96,10 @@ import Testing
         let fields = (0..<20).map {
             JSONValue.Member("field_\($0)", .string(String(repeating: "v", count: 190)))
         }
-        let ticket = JSONValue.object([
-            .init("id", .integer(7)), .init("channelName", .string("Help")),
-            .init("customFields", .object(fields)),
-        ])
+        let ticket: JSONValue = ["id": 7, "channelName": "Help", "customFields": .object(fields)]
         let rig = try await SendbirdDeskTests.rig()
         let message = try JSONValue.parse(SendbirdDeskTests.message).merging(
-            .object([.init("ticket", ticket)]))
+            ["ticket": ticket])
         let built = try SendbirdDeskTests.build(rig, message.text)
         let note = try #require(built.contents.first).notification
         #expect(await rig.end() == [])

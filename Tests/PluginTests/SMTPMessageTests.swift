@@ -114,9 +114,7 @@ import Testing
             SMTPRig.delivery {
                 $0.title = "T"
                 $0.body = "text\n--=_signalbox--\n"
-                let json = JSONValue.object([
-                    .init("subject", .string("Other")), .init("html", .string(html)),
-                ])
+                let json: JSONValue = ["subject": "Other", "html": .string(html)]
                 $0.overrides = [
                     PayloadOverride(family: "apns", json: #"{"html":7}"#),
                     PayloadOverride(family: "smtp", json: json.text),

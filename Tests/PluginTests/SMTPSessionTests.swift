@@ -153,11 +153,10 @@ import Testing
         ("username", .string("me@example.com")),
         (
             "oauth",
-            .object([
-                .init("token_url", .string("https://login.example.com/token")),
-                .init("client_id", .string("a b")), .init("scope", .string("https://x/.default")),
-                .init("client_secret", .string("${file:password}")),
-            ])
+            [
+                "token_url": "https://login.example.com/token", "client_id": "a b",
+                "scope": "https://x/.default", "client_secret": "${file:password}",
+            ]
         ),
     ]
 

@@ -21,9 +21,7 @@ import Testing
             key = try ThrowAway.p256Key()
             browser = try PushSubscription()
             let pem = String(decoding: try key.privateKeyPEM(), as: UTF8.self)
-            let config = JSONValue.object([
-                .init("key", .string(pem)), .init("subject", .string("mailto:ops@example.org")),
-            ])
+            let config: JSONValue = ["key": .string(pem), "subject": "mailto:ops@example.org"]
             rig = try await SendRig("WebPush", config: config.text, services: services)
         }
 

@@ -24,12 +24,10 @@ import Testing
             let body = JSONValue.object([
                 .init(
                     "devices",
-                    .array([
-                        .object([.init("identifier", .string("t")), .init("type", .string("ios"))])
-                    ])),
+                    [["identifier": "t", "type": "ios"]]),
                 .init(
                     "notification",
-                    .object([.init("ticket_id", .string("5")), .init("title", .string(title))])),
+                    ["ticket_id": "5", "title": .string(title)]),
             ]).text
             let event = try #require(try await ingest(body).events.first)
             let data = try JSONValue.parse(event.data)

@@ -26,7 +26,7 @@ func value(_ json: JSONValue, line: Int = 1) -> ConfigValue {
         event: Event(source: "zendesk", type: "ticket.replied"),
         data: JSONValue.object([
             .init("ticket_id", .string("5")), .init("urgent", .bool(true)), .init("gone", .null),
-            .init("channel", .object([.init("kind", .string("support_vip"))])),
+            .init("channel", ["kind": "support_vip"]),
         ]))
 
     func parse(_ members: [JSONValue.Member]) throws -> Condition {
@@ -40,31 +40,25 @@ func value(_ json: JSONValue, line: Int = 1) -> ConfigValue {
         (JSONValue.Member("type", .string("ticket.replied")), true),
         (.init("type", .string("ticket.closed")), false),
         (.init("ticket_id", .integer(5)), true), (.init("urgent", .bool(true)), true),
-        (.init("type", .array([.string("a"), .string("ticket.replied")])), true),
-        (.init("type", .object([.init("one_of", .array([.string("a")]))])), false),
-        (.init("channel.kind", .object([.init("prefix", .string("support"))])), true),
-        (.init("channel.kind", .object([.init("regex", .string("_vip$"))])), true),
-        (.init("channel.kind", .object([.init("regex", .string("^vip"))])), false),
-        (.init("gone", .object([.init("exists", .bool(false))])), true),
-        (.init("ticket_id", .object([.init("exists", .bool(true))])), true),
+        (.init("type", ["a", "ticket.replied"]), true),
+        (.init("type", ["one_of": ["a"]]), false),
+        (.init("channel.kind", ["prefix": "support"]), true),
+        (.init("channel.kind", ["regex": "_vip$"]), true),
+        (.init("channel.kind", ["regex": "^vip"]), false),
+        (.init("gone", ["exists": false]), true),
+        (.init("ticket_id", ["exists": true]), true),
         (.init("missing", .string("")), false),
-        (.init("ticket_id", .object([.init("not", .string("5"))])), false),
-        (.init("not", .object([.init("ticket_id", .string("6"))])), true),
+        (.init("ticket_id", ["not": "5"]), false),
+        (.init("not", ["ticket_id": "6"]), true),
         (
             .init(
                 "any",
-                .array([
-                    .object([.init("ticket_id", .string("6"))]),
-                    .object([.init("urgent", .bool(true))]),
-                ])), true
+                [["ticket_id": "6"], ["urgent": true]]), true
         ),
         (
             .init(
                 "all",
-                .array([
-                    .object([.init("ticket_id", .string("6"))]),
-                    .object([.init("urgent", .bool(true))]),
-                ])), false
+                [["ticket_id": "6"], ["urgent": true]]), false
         ),
     ])
     func `fields are tested`(member: JSONValue.Member, wanted: Bool) throws {
@@ -80,10 +74,10 @@ func value(_ json: JSONValue, line: Int = 1) -> ConfigValue {
     }
 
     @Test(arguments: [
-        (JSONValue.Member("type", .object([.init("prefx", .string("x"))])), "unknown-operator"),
-        (.init("type", .object([.init("regex", .string("("))])), "bad-regex"),
-        (.init("type", .object([.init("exists", .string("yes"))])), "wrong-type"),
-        (.init("type", .object([.init("one_of", .string("x"))])), "wrong-type"),
+        (JSONValue.Member("type", ["prefx": "x"]), "unknown-operator"),
+        (.init("type", ["regex": "("]), "bad-regex"),
+        (.init("type", ["exists": "yes"]), "wrong-type"),
+        (.init("type", ["one_of": "x"]), "wrong-type"),
         (.init("a..b", .string("x")), "bad-field"),
         (.init("recipient.user", .string("x")), "bad-field"),
         (.init("any", .array([])), "wrong-type"), (.init("type", .null), "wrong-type"),
@@ -98,9 +92,7 @@ func value(_ json: JSONValue, line: Int = 1) -> ConfigValue {
         let contradiction = try parse([
             .init(
                 "all",
-                .array([
-                    .object([.init("type", .string("a"))]), .object([.init("type", .string("b"))]),
-                ]))
+                [["type": "a"], ["type": "b"]])
         ])
         #expect(contradiction.isImpossible)
         #expect(try parse([.init("type", .array([]))]).isImpossible)

@@ -91,7 +91,7 @@ import Testing
         ([JSONValue.Member("type", .string("a"))], nil),
         ([.init("type", .string("b"))], "not true: type is \"b\""),
         (
-            [.init("type", .array([.string("b"), .string("c")]))],
+            [.init("type", ["b", "c"])],
             "not true: type is \"b\" or \"c\""
         ),
         ([.init("n", has("prefix", .string("x")))], "not true: n begins with \"x\""),
@@ -100,7 +100,7 @@ import Testing
         ([.init("n", has("regex", .string("^z")))], "not true: n matches ^z"),
         ([.init("not", has("type", .string("a")))], "not true: not (type is \"a\")"),
         (
-            [.init("any", .array([has("type", .string("b")), has("type", .string("c"))]))],
+            [.init("any", [has("type", .string("b")), has("type", .string("c"))])],
             "not true: type is \"b\" or type is \"c\""
         ),
         (
@@ -114,7 +114,7 @@ import Testing
         var faults: [Diagnostic] = []
         let parsed = Condition.parse(value(.object(condition)), diagnostics: &faults)
         #expect(faults.isEmpty)
-        let data = JSONValue.object([.init("n", .string("secret"))])
+        let data: JSONValue = ["n": "secret"]
         let fields = EventFields(event: Event(type: "a"), data: data)
         #expect(parsed?.unmet(by: fields) == words)
     }

@@ -5,7 +5,7 @@ import Testing
     func condition(_ types: [String]) -> Condition {
         var faults: [Diagnostic] = []
         let list = JSONValue.array(types.map(JSONValue.string))
-        return Condition.parse(value(.object([.init("type", list)])), diagnostics: &faults)
+        return Condition.parse(value(["type": list]), diagnostics: &faults)
             ?? .all([])
     }
 

@@ -36,13 +36,8 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test func `JSON is merged member by member`() {
-        let base = JSONValue.object([
-            .init("a", .integer(1)), .init("b", .object([.init("x", .string("1"))])),
-        ])
-        let patch = JSONValue.object([
-            .init("a", .null), .init("b", .object([.init("y", .bool(true))])),
-            .init("c", .array([.null])),
-        ])
+        let base: JSONValue = ["a": 1, "b": ["x": "1"]]
+        let patch: JSONValue = ["a": .null, "b": ["y": true], "c": [.null]]
         #expect(base.merging(patch).text == #"{"b":{"x":"1","y":true},"c":[null]}"#)
         #expect(JSONValue.string("a\"\\\n\u{1}é").text == #""a\"\\\n\u0001é""#)
     }

@@ -7,8 +7,8 @@ import Testing
         data: JSONValue.object([
             .init("ticket_id", .string("5")), .init("families", .string("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦")),
             .init("count", .integer(3)), .init("none", .null),
-            .init("notification", .object([.init("title", .string("Agent replied"))])),
-            .init("files", .array([.object([.init("name", .string("a.png"))])])),
+            .init("notification", ["title": "Agent replied"]),
+            .init("files", [["name": "a.png"]]),
         ]))
 
     @Test(arguments: [

@@ -10,7 +10,7 @@ import Testing
 
     @Test func `a condition that holds has no reason`() throws {
         #expect(try lines([.init("type", .string("ticket.replied"))]) == [])
-        #expect(try lines([.init("not", .object([.init("ticket_id", .string("6"))]))]) == [])
+        #expect(try lines([.init("not", ["ticket_id": "6"])]) == [])
     }
 
     @Test func `each part that fails is named with the value found`() throws {
@@ -19,8 +19,8 @@ import Testing
             try lines([
                 .init("type", .string("ticket.closed")), .init("ticket_id", wanted),
                 .init("urgent", .bool(true)),
-                .init("channel.kind", .object([.init("prefix", .string("vip"))])),
-                .init("missing", .object([.init("exists", .bool(true))])),
+                .init("channel.kind", ["prefix": "vip"]),
+                .init("missing", ["exists": true]),
             ]) == [
                 #"type is "ticket.replied", wanted "ticket.closed""#,
                 #"ticket_id is "5", wanted one of "a", "b""#,
@@ -32,21 +32,21 @@ import Testing
     @Test func `what must not be is named, too`() throws {
         #expect(
             try lines([
-                .init("ticket_id", .object([.init("not", .array([.string("5"), .string("6")]))]))
+                .init("ticket_id", ["not": ["5", "6"]])
             ]) == [#"ticket_id is "5", wanted none of "5", "6""#])
         #expect(
             try lines([
                 .init(
                     "not",
-                    .object([.init("channel.kind", .object([.init("regex", .string("vip$"))]))])
+                    ["channel.kind": ["regex": "vip$"]]
                 )
             ]) == [#"channel.kind is "support_vip", wanted no match of vip$"#])
     }
 
     @Test func `of a choice, every part is named`() throws {
         let choice = JSONValue.array([
-            .object([.init("ticket_id", .string("6"))]),
-            .object([.init("missing", .string("x")), .init("urgent", .bool(true))]),
+            ["ticket_id": "6"],
+            ["missing": "x", "urgent": true],
         ])
         #expect(
             try lines([.init("any", choice)]) == [

@@ -45,7 +45,7 @@ import Testing
     }
 
     private static func parsed(_ text: String) -> JSONValue {
-        .object([.init("x", .string(text))])
+        ["x": .string(text)]
     }
 
     @Test func `each part is built by itself, and whom no part names goes on as it is`() throws {

@@ -28,7 +28,7 @@ import Testing
     func `what a plugin logs is bounded, in any process`(isIsolated: Bool) async throws {
         let services = RigServices()
         let library = try await IsolatedRoleTests.library.value
-        let config = JSONValue.object([.init("create", .string("talk"))])
+        let config: JSONValue = ["create": "talk"]
         let instance: any HostedInstance =
             isIsolated
             ? try await PluginRig.isolated(library, config: config, services: services)

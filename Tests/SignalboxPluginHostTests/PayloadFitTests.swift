@@ -18,15 +18,12 @@ import Testing
             [
                 .init(
                     "aps",
-                    .object([
-                        .init(
-                            "alert",
-                            .object([
-                                .init("title", .string(title)),
-                                .init("subtitle", .string(subtitle)),
-                                .init("body", .string(body)),
-                            ]))
-                    ])), .init("id", .string("00017-ü-\"id\"")),
+                    [
+                        "alert": [
+                            "title": .string(title), "subtitle": .string(subtitle),
+                            "body": .string(body),
+                        ]
+                    ]), .init("id", .string("00017-ü-\"id\"")),
             ] + more)
     }
 
@@ -85,18 +82,14 @@ import Testing
     @Test func `places of the builder are cut, also in JSON inside of a text, and ids stay whole`()
     {
         let text = String(repeating: "message \"quoted\"\n", count: 300)
-        let inner = JSONValue.object([
-            .init("message", .string(text)), .init("push_alert", .string(text)),
-            .init("message_id", .integer(9_007_199_254_740_993)),
-            .init("channel", .string(String(repeating: "c", count: 300))),
-        ])
-        let message = JSONValue.object([
-            .init(
-                "data",
-                .object([
-                    .init("message", .string(text)), .init("sendbird", .string(inner.text)),
-                ]))
-        ])
+        let inner: JSONValue = [
+            "message": .string(text), "push_alert": .string(text),
+            "message_id": 9_007_199_254_740_993,
+            "channel": .string(String(repeating: "c", count: 300)),
+        ]
+        let message: JSONValue = [
+            "data": ["message": .string(text), "sendbird": .string(inner.text)]
+        ]
         let fit = PayloadFit(
             bytesMax: 4_096, countsTexts: true, counted: [["data"]],
             places: [
@@ -120,15 +113,15 @@ import Testing
     @Test func `members go in their order, no more than needed, also in JSON inside of a text`() {
         let photos = JSONValue.array(
             (0..<10).map { number in
-                .object([
-                    .init("url", .string("photo-\(number)")),
-                    .init("thumbnail", .string(String(repeating: "t", count: 100))),
-                ])
+                [
+                    "url": .string("photo-\(number)"),
+                    "thumbnail": .string(String(repeating: "t", count: 100)),
+                ]
             })
-        let inner = JSONValue.object([
-            .init("id", .string(String(repeating: "i", count: 300))), .init("photos", photos),
-            .init("note", .string(String(repeating: "n", count: 400))),
-        ])
+        let inner: JSONValue = [
+            "id": .string(String(repeating: "i", count: 300)), "photos": photos,
+            "note": .string(String(repeating: "n", count: 400)),
+        ]
         let payload = Self.payload(
             body: String(repeating: "b", count: 600), [.init("data", .string(inner.text))])
         func fitted(_ bytesMax: Int) -> (data: JSONValue, shortened: [String], body: Int)? {
@@ -177,7 +170,7 @@ import Testing
         var random = AnyText(seed: seed)
         for _ in 0..<20 {
             let texts = (0..<4).map { _ in random.text(most: 20_000) }
-            let more = JSONValue.object([.init("message", .string(texts[3]))])
+            let more: JSONValue = ["message": .string(texts[3])]
             let payload = Self.payload(
                 title: texts[0], subtitle: texts[1], body: texts[2],
                 [.init("own", .string(more.text))])

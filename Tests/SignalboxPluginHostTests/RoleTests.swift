@@ -464,7 +464,7 @@ import Testing
         let library = try await PluginRig.compile(
             file: source, to: folder.appending(path: "libHelloC.so").path)
         let instance = try await PluginRig.instance(
-            of: library, config: .object([.init("endpoint", .string("https://hello"))]),
+            of: library, config: ["endpoint": "https://hello"],
             services: services)
         let role = try #require(SendHTTPRole(instance))
         #expect(try await role.endpoint(app: "").origin == "https://hello")

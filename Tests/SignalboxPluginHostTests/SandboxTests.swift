@@ -248,9 +248,9 @@ private final class Prey {
         files: [String] = []
     ) async throws -> Bool {
         let services = RigServices()
-        let config = JSONValue.object([
-            .init("try", .string(attack.name)), .init("target", .string(target(attack.target))),
-        ])
+        let config: JSONValue = [
+            "try": .string(attack.name), "target": .string(target(attack.target)),
+        ]
         do {
             let instance = try await PluginRig.isolated(
                 library, config: config, services: services, confinement: confinement,

@@ -38,7 +38,7 @@ import Testing
         await #expect(throws: PluginFault.self) {
             _ = try await PluginRig.isolated(
                 try await IsolatedRoleTests.library.value,
-                config: .object([.init("create", .string("chatter"))]), services: services)
+                config: ["create": "chatter"], services: services)
         }
         await services.waitFor { services.lines.contains { $0.contains("last words") } }
         let lines = services.lines.filter { $0.contains("stream=stderr") }

@@ -12,7 +12,7 @@ import Testing
     private static func look(_ text: String, ns: UInt64 = 0) -> LiveLook {
         LiveLook(
             takenNs: ns, unixMs: 7, metrics: MetricsSample(text),
-            readiness: .object([.init("status", .string("ready"))]), waiting: 3)
+            readiness: ["status": "ready"], waiting: 3)
     }
 
     private static let page = """
@@ -60,7 +60,7 @@ import Testing
         let alarms = AlarmClock()
         defer { alarms.stop() }
         let looks = Mutex(0)
-        let feed = LiveFeed(alarms, greeting: { .object([.init("gateway", .string("g"))]) }) { _ in
+        let feed = LiveFeed(alarms, greeting: { ["gateway": "g"] }) { _ in
             looks.withLock { $0 += 1 }
             return Self.look("")
         }

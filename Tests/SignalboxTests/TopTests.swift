@@ -21,20 +21,15 @@ import Testing
             signalbox_broken{
             signalbox_plain 2.5e3
             """
-        let ready = JSONValue.object([
-            .init("status", .string("degraded")), .init("gateway", .string("g-1")),
-            .init("waiting", .integer(7)),
-            .init(
-                "senders",
-                .array([
-                    .object([
-                        .init("sender", .string("apns")), .init("app", .string("")),
-                        .init("state", .string("credentials")),
-                        .init("reason", .string("InvalidProviderToken")),
-                        .init("connections", .integer(2)), .init("in_memory", .integer(3)),
-                    ])
-                ])),
-        ])
+        let ready: JSONValue = [
+            "status": "degraded", "gateway": "g-1", "waiting": 7,
+            "senders": [
+                [
+                    "sender": "apns", "app": "", "state": "credentials",
+                    "reason": "InvalidProviderToken", "connections": 2, "in_memory": 3,
+                ]
+            ],
+        ]
         return TopTool.Sample(
             takenNs: ns, metrics: MetricsSample(metrics), readiness: ready)
     }
@@ -106,7 +101,7 @@ import Testing
                 """
             return TopTool.Sample(
                 takenNs: ns, metrics: MetricsSample(metrics),
-                readiness: .object([.init("senders", .array(rows))]))
+                readiness: ["senders": .array(rows)])
         }
         let table = TopTable(sample(30, 9, 1_000_000_000), since: sample(10, 8, 0))
         let cells = table.lines.suffix(2).map { $0.split(separator: " ") }
@@ -116,9 +111,7 @@ import Testing
     @Test func `those in trouble are listed first, and those that are not listed are counted`() {
         let states = (0..<300).map { number -> JSONValue in
             let state = number % 100 == 99 ? "failing" : number % 100 == 98 ? "paused" : "idle"
-            return .object([
-                .init("sender", .string("s\(number)")), .init("state", .string(state)),
-            ])
+            return ["sender": .string("s\(number)"), "state": .string(state)]
         }
         let shown = ShownSenders(states)
         let names = shown.rows.compactMap { $0["sender"]?.string }

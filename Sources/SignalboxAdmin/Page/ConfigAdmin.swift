@@ -38,20 +38,18 @@ package final class ConfigAdmin: Sendable {
         let findings =
             faults.map { Self.json($0, "fault") } + plan.warnings.map { Self.json($0, "warning") }
         return .json(
-            .object([
-                .init("file", .string(plan.config.file)),
-                .init("configuration", .string(plan.digest)),
-                .init("findings", .array(findings)),
-                .init("lines", .array(ShownFile(plan).lines.map { .string($0) })),
-            ]))
+            [
+                "file": .string(plan.config.file), "configuration": .string(plan.digest),
+                "findings": .array(findings),
+                "lines": .array(ShownFile(plan).lines.map { .string($0) }),
+            ])
     }
 
     private static func json(_ one: Diagnostic, _ severity: String) -> JSONValue {
-        .object([
-            .init("severity", .string(severity)), .init("code", .string(one.code)),
-            .init("message", .string(one.message)),
-            .init("line", .integer(Int64(one.position.line))),
-            .init("column", .integer(Int64(one.position.column))),
-        ])
+        [
+            "severity": .string(severity), "code": .string(one.code),
+            "message": .string(one.message), "line": .integer(Int64(one.position.line)),
+            "column": .integer(Int64(one.position.column)),
+        ]
     }
 }

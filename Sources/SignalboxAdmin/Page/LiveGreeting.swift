@@ -27,15 +27,13 @@ final class LiveGreeting: Sendable {
     }
 
     private func make(_ current: Generation) -> JSONValue {
-        .object([
-            .init("gateway", .string(context.runtime.name)),
-            .init("version", .string(Release.version)),
-            .init("configuration", .string(current.plan.digest)),
-            .init("changes", .bool(current.plan.config.gateway.adminToken != nil)),
-            .init("history", .bool(current.keepsHistory)),
-            .init("graph", RouteGraph(current.plan.routes).json),
-            .init("instances", .array(instances(current).map { .string($0) })),
-        ])
+        [
+            "gateway": .string(context.runtime.name), "version": .string(Release.version),
+            "configuration": .string(current.plan.digest),
+            "changes": .bool(current.plan.config.gateway.adminToken != nil),
+            "history": .bool(current.keepsHistory), "graph": RouteGraph(current.plan.routes).json,
+            "instances": .array(instances(current).map { .string($0) }),
+        ]
     }
 
     /// Instances whose requests a dry run can trace.

@@ -42,26 +42,18 @@ struct PageAdmin: Sendable {
 extension RouteGraph {
     /// Nodes and edges, for the page.
     var json: JSONValue {
-        .object([
-            .init(
-                "nodes",
-                .array(
-                    nodes.map { node in
-                        .object([
-                            .init("column", .string("\(node.column)")),
-                            .init("name", .string(node.name)),
-                        ])
-                    })),
-            .init(
-                "edges",
-                .array(
-                    edges.map { edge in
-                        .object([
-                            .init("from", .integer(Int64(edge.from))),
-                            .init("to", .integer(Int64(edge.to))),
-                            .init("labels", .array(edge.labels.map { .string($0) })),
-                        ])
-                    })),
-        ])
+        [
+            "nodes": .array(
+                nodes.map { node in
+                    ["column": .string("\(node.column)"), "name": .string(node.name)]
+                }),
+            "edges": .array(
+                edges.map { edge in
+                    [
+                        "from": .integer(Int64(edge.from)), "to": .integer(Int64(edge.to)),
+                        "labels": .array(edge.labels.map { .string($0) }),
+                    ]
+                }),
+        ]
     }
 }

@@ -47,8 +47,6 @@ struct CancelAdmin: Sendable {
         let inFlight = lanes.all.reduce(0) { $0 + $1.inFlight(coveredBy: order) }
         lanes.applyPauses(context.pauses)
         return .json(
-            .object([
-                .init("order", entry.json), .init("in_flight", .integer(Int64(inFlight))),
-            ]))
+            ["order": entry.json, "in_flight": .integer(Int64(inFlight))])
     }
 }

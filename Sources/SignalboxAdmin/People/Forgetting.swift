@@ -27,12 +27,10 @@ struct Forgetting: Sendable {
                 ("devices", devices), ("badges", badges), ("waiting", waiting),
                 ("dead_letters", deadLetters), ("events", events),
             ]
-            return .object([
-                .init(
-                    "removed",
-                    .object(removed.map { .init($0.0, .integer(Int64($0.1))) })),
-                .init("in_flight", .integer(Int64(inFlight))),
-            ])
+            return [
+                "removed": .object(removed.map { .init($0.0, .integer(Int64($0.1))) }),
+                "in_flight": .integer(Int64(inFlight)),
+            ]
         }
     }
 

@@ -27,10 +27,7 @@ struct PersonExport: Sendable {
                 "badges",
                 .array(
                     badges.sorted { $0.key.app < $1.key.app }.map { key, number in
-                        .object([
-                            .init("app", .string(key.app)),
-                            .init("number", .integer(Int64(number))),
-                        ])
+                        ["app": .string(key.app), "number": .integer(Int64(number))]
                     })),
             .init("waiting", .array(waiting.map(Self.json))),
             .init(
@@ -69,20 +66,17 @@ struct PersonExport: Sendable {
     private static func json(_ stored: StoredDelivery) -> JSONValue {
         let delivery = stored.delivery
         let note = delivery.content.notification
-        return .object([
-            .init("id", .integer(Int64(clamping: delivery.id))),
-            .init("event_id", .integer(Int64(clamping: delivery.eventID))),
-            .init("received_unix_ms", .integer(Int64(clamping: stored.receivedUnixMs))),
-            .init("source", .string(delivery.source)),
-            .init("type", .string(delivery.content.eventType)),
-            .init("subject", .string(delivery.subject)), .init("route", .string(delivery.route)),
-            .init("sender", .string(delivery.sender)),
-            .init("app", .string(delivery.device.app)),
-            .init("platform", .string(delivery.device.platform)),
-            .init("token", .string(delivery.device.token)),
-            .init("title", .string(note.title)), .init("subtitle", .string(note.subtitle)),
-            .init("body", .string(note.body)), .init("data", .string(note.data)),
-        ])
+        return [
+            "id": .integer(Int64(clamping: delivery.id)),
+            "event_id": .integer(Int64(clamping: delivery.eventID)),
+            "received_unix_ms": .integer(Int64(clamping: stored.receivedUnixMs)),
+            "source": .string(delivery.source), "type": .string(delivery.content.eventType),
+            "subject": .string(delivery.subject), "route": .string(delivery.route),
+            "sender": .string(delivery.sender), "app": .string(delivery.device.app),
+            "platform": .string(delivery.device.platform), "token": .string(delivery.device.token),
+            "title": .string(note.title), "subtitle": .string(note.subtitle),
+            "body": .string(note.body), "data": .string(note.data),
+        ]
     }
 }
 

@@ -21,16 +21,13 @@ struct RegistryAdmin: Sendable {
 
     private static func json(_ entry: RegisteredDevice) -> JSONValue {
         let device = entry.device
-        return .object([
-            .init("app", .string(device.app)), .init("platform", .string(device.platform)),
-            .init("provider", .string(device.provider)),
-            .init("token", .string(DeadLetter.redacted(device.token))),
-            .init("locale", .string(device.locale)),
-            .init("registered_unix_ms", .integer(Int64(clamping: device.registeredUnixMs))),
-            .init("online", .bool(entry.isOnline)),
-            .init(
-                "attributes",
-                .object(device.attributes.map { .init($0.key, .string($0.value)) })),
-        ])
+        return [
+            "app": .string(device.app), "platform": .string(device.platform),
+            "provider": .string(device.provider),
+            "token": .string(DeadLetter.redacted(device.token)), "locale": .string(device.locale),
+            "registered_unix_ms": .integer(Int64(clamping: device.registeredUnixMs)),
+            "online": .bool(entry.isOnline),
+            "attributes": .object(device.attributes.map { .init($0.key, .string($0.value)) }),
+        ]
     }
 }

@@ -132,10 +132,7 @@ struct Readiness {
 
     /// An isolated plugin whose process is not running.
     private static func plugin(_ name: String, _ outage: String) -> JSONValue {
-        .object([
-            .init("plugin", .string(name)), .init("state", .string("restarting")),
-            .init("reason", .string(outage)),
-        ])
+        ["plugin": .string(name), "state": "restarting", "reason": .string(outage)]
     }
 
     private var queued: [JSONValue.Member] {
@@ -168,9 +165,7 @@ struct Readiness {
         return [
             .init(
                 "disk",
-                .object([
-                    .init("free_bytes", .integer(free)), .init("reserve_bytes", .integer(reserve)),
-                ]))
+                ["free_bytes": .integer(free), "reserve_bytes": .integer(reserve)])
         ]
     }
 

@@ -113,17 +113,15 @@ extension DirectSender.Result {
     var isDelivered: Bool { outcome?.kind == .delivered }
 
     var json: JSONValue {
-        .object([
-            .init("platform", .string(device.platform)), .init("app", .string(device.app)),
-            .init("user", .string(device.user)), .init("status", .integer(Int64(status))),
-            .init("outcome", outcome.map { .string("\($0.kind)") } ?? .null),
-            .init("reason", .string(outcome?.reason ?? "")),
-            .init("detail", .string(outcome?.detail ?? "")),
-            .init("provider_id", .string(outcome?.providerID ?? "")),
-            .init("fault", fault.isEmpty ? .null : .string(fault)),
-            .init("took_ms", .number("\((tookMs * 10).rounded() / 10)")),
-            .init("text", .string(text)),
-        ])
+        [
+            "platform": .string(device.platform), "app": .string(device.app),
+            "user": .string(device.user), "status": .integer(Int64(status)),
+            "outcome": outcome.map { .string("\($0.kind)") } ?? .null,
+            "reason": .string(outcome?.reason ?? ""), "detail": .string(outcome?.detail ?? ""),
+            "provider_id": .string(outcome?.providerID ?? ""),
+            "fault": fault.isEmpty ? .null : .string(fault),
+            "took_ms": .number("\((tookMs * 10).rounded() / 10)"), "text": .string(text),
+        ]
     }
 
     /// One line for people.

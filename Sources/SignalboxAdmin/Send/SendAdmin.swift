@@ -37,10 +37,10 @@ struct SendAdmin: Sendable {
                             to: device, number: UInt64(index + 1), nowUnixMs: context.clock())))
             }
             return .json(
-                .object([
-                    .init("delivered", .bool(results.allSatisfy(\.isDelivered))),
-                    .init("results", .array(results.map(\.json))),
-                ]))
+                [
+                    "delivered": .bool(results.allSatisfy(\.isDelivered)),
+                    "results": .array(results.map(\.json)),
+                ])
         } catch let fault as JSONFault {
             throw Problem(400, "the body is not JSON: \(fault.message)")
         } catch let fault as TrialFault {

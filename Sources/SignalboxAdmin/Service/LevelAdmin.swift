@@ -17,7 +17,7 @@ struct LevelAdmin: Sendable {
     }
 
     private func answer() -> HTTPServerAnswer {
-        .json(.object([.init("level", .string("\(context.logger.logLevel)"))]))
+        .json(["level": .string("\(context.logger.logLevel)")])
     }
 
     private func set(_ given: String) throws -> HTTPServerAnswer {

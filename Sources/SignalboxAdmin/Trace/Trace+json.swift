@@ -4,10 +4,10 @@ extension Trace {
     /// As the admin API returns it. `query` selects the recipients shown of a large event; `holds` are the current
     /// reasons to wait.
     func json(_ query: TraceQuery, holds: [TraceHold]) -> JSONValue {
-        .object([
-            .init("events", .array(entries.map { $0.json(query, holds) })),
-            .init("is_cut", .bool(isCut)), .init("held", .array(holds.map(\.json))),
-        ])
+        [
+            "events": .array(entries.map { $0.json(query, holds) }), "is_cut": .bool(isCut),
+            "held": .array(holds.map(\.json)),
+        ]
     }
 }
 

@@ -41,18 +41,15 @@ struct CheckOrder: Sendable {
     }
 
     var json: JSONValue {
-        .object([
-            .init("file", .string(file)), .init("config", config ?? .null),
-            .init(
-                "secrets",
-                .object(
-                    secrets.map { secret in
-                        .init(secret.name, .array(secret.value.map { .integer(Int64($0)) }))
-                    })),
-            .init("samples", samples), .init("done", .array(done.map(JSONValue.string))),
-            .init("only", .array(only.map(JSONValue.string))), .init("light", .bool(isLight)),
-            .init("sanitized", .bool(isSanitized)),
-        ])
+        [
+            "file": .string(file), "config": config ?? .null,
+            "secrets": .object(
+                secrets.map { secret in
+                    .init(secret.name, .array(secret.value.map { .integer(Int64($0)) }))
+                }), "samples": samples, "done": .array(done.map(JSONValue.string)),
+            "only": .array(only.map(JSONValue.string)), "light": .bool(isLight),
+            "sanitized": .bool(isSanitized),
+        ]
     }
 
     /// Secrets may be any bytes; JSON text may not.

@@ -94,21 +94,18 @@ public struct CheckReport: Sendable {
 
     /// For programs.
     public var json: JSONValue {
-        .object([
-            .init("plugin", .string(title)), .init("clean", .bool(isClean)),
-            .init("notes", .array(notes.map(JSONValue.string))),
-            .init(
-                "rules",
-                .array(
-                    lines.map { line in
-                        .object([
-                            .init("rule", .string(line.rule.rawValue)),
-                            .init("verdict", .string(line.verdict.rawValue)),
-                            .init("text", .string(line.rule.text)),
-                            .init("words", .array(line.words.map(JSONValue.string))),
-                        ])
-                    })),
-        ])
+        [
+            "plugin": .string(title), "clean": .bool(isClean),
+            "notes": .array(notes.map(JSONValue.string)),
+            "rules": .array(
+                lines.map { line in
+                    [
+                        "rule": .string(line.rule.rawValue),
+                        "verdict": .string(line.verdict.rawValue), "text": .string(line.rule.text),
+                        "words": .array(line.words.map(JSONValue.string)),
+                    ]
+                }),
+        ]
     }
 }
 

@@ -57,21 +57,17 @@ public struct DeadLetter: Sendable {
 
     /// JSON for people and scripts. Only the end of the token: a whole token is an address.
     public var json: JSONValue {
-        .object([
-            .init("id", .integer(Int64(clamping: id))),
-            .init("unix_ms", .integer(Int64(clamping: unixMs))), .init("reason", .string(reason)),
-            .init("route", .string(route)), .init("sender", .string(sender)),
-            .init("app", .string(device.app)), .init("platform", .string(device.platform)),
-            .init("token", .string(Self.redacted(device.token))),
-            .init("user", .string(device.user)),
-            .init("event_id", .integer(Int64(clamping: eventID))),
-            .init("source", .string(source)), .init("type", .string(type)),
-            .init("subject", .string(subject)),
-            .init("received_unix_ms", .integer(Int64(clamping: receivedUnixMs))),
-            .init("stable_id", .string(stableID)),
-            .init("title", .string(notification.title)), .init("body", .string(notification.body)),
-            .init("attempts", .array(attempts.map(\.json))),
-        ])
+        [
+            "id": .integer(Int64(clamping: id)), "unix_ms": .integer(Int64(clamping: unixMs)),
+            "reason": .string(reason), "route": .string(route), "sender": .string(sender),
+            "app": .string(device.app), "platform": .string(device.platform),
+            "token": .string(Self.redacted(device.token)), "user": .string(device.user),
+            "event_id": .integer(Int64(clamping: eventID)), "source": .string(source),
+            "type": .string(type), "subject": .string(subject),
+            "received_unix_ms": .integer(Int64(clamping: receivedUnixMs)),
+            "stable_id": .string(stableID), "title": .string(notification.title),
+            "body": .string(notification.body), "attempts": .array(attempts.map(\.json)),
+        ]
     }
 
     /// The last four characters of a token.

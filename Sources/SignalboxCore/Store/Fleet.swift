@@ -121,31 +121,30 @@ extension Fleet {
 
     /// JSON for people and scripts.
     public var json: JSONValue {
-        .object([
-            .init("unix_ms", .integer(Int64(clamping: nowUnixMs))),
-            .init("gateways", .array(members.map { json($0) })),
-            .init("lanes", .array(backlogs.map { json($0) })),
-        ])
+        [
+            "unix_ms": .integer(Int64(clamping: nowUnixMs)),
+            "gateways": .array(members.map { json($0) }),
+            "lanes": .array(backlogs.map { json($0) }),
+        ]
     }
 
     private func json(_ member: Member) -> JSONValue {
-        .object([
-            .init("name", .string(member.name)), .init("version", .string(member.version)),
-            .init("configuration", .string(member.configuration)),
-            .init("state", .string(state(of: member).rawValue)),
-            .init("started_unix_ms", .integer(Int64(clamping: member.startedUnixMs))),
-            .init("heartbeat_unix_ms", .integer(Int64(clamping: member.heartbeatUnixMs))),
-            .init("leased", .integer(Int64(member.leased))),
-        ])
+        [
+            "name": .string(member.name), "version": .string(member.version),
+            "configuration": .string(member.configuration),
+            "state": .string(state(of: member).rawValue),
+            "started_unix_ms": .integer(Int64(clamping: member.startedUnixMs)),
+            "heartbeat_unix_ms": .integer(Int64(clamping: member.heartbeatUnixMs)),
+            "leased": .integer(Int64(member.leased)),
+        ]
     }
 
     private func json(_ backlog: Backlog) -> JSONValue {
-        .object([
-            .init("sender", .string(backlog.lane.name)), .init("app", .string(backlog.lane.app)),
-            .init("waiting", .integer(Int64(backlog.waiting))),
-            .init("leased", .integer(Int64(backlog.leased))),
-            .init("lag_ms", .integer(Int64(clamping: lagMs(of: backlog)))),
-        ])
+        [
+            "sender": .string(backlog.lane.name), "app": .string(backlog.lane.app),
+            "waiting": .integer(Int64(backlog.waiting)), "leased": .integer(Int64(backlog.leased)),
+            "lag_ms": .integer(Int64(clamping: lagMs(of: backlog))),
+        ]
     }
 }
 

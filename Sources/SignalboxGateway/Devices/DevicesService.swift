@@ -334,16 +334,13 @@ package struct DevicesService: Sendable {
 
     private static func json(_ entry: RegisteredDevice) -> JSONValue {
         let device = entry.device
-        return .object([
-            .init("token", .string(device.token)), .init("user", .string(device.user)),
-            .init("platform", .string(device.platform)),
-            .init("provider", .string(device.provider)), .init("locale", .string(device.locale)),
-            .init("online", .bool(entry.isOnline)),
-            .init(
-                "attributes",
-                .object(device.attributes.map { .init($0.key, .string($0.value)) })),
-            .init("registered_unix_ms", .integer(Int64(clamping: device.registeredUnixMs))),
-        ])
+        return [
+            "token": .string(device.token), "user": .string(device.user),
+            "platform": .string(device.platform), "provider": .string(device.provider),
+            "locale": .string(device.locale), "online": .bool(entry.isOnline),
+            "attributes": .object(device.attributes.map { .init($0.key, .string($0.value)) }),
+            "registered_unix_ms": .integer(Int64(clamping: device.registeredUnixMs)),
+        ]
     }
 
     package static func json(_ members: [JSONValue.Member]) -> HTTPServerAnswer {

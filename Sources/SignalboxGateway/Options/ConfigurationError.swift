@@ -32,10 +32,9 @@ extension StoreError {
 extension Diagnostic {
     /// For scripts and programs.
     package var json: JSONValue {
-        .object([
-            .init("code", .string(code)), .init("message", .string(message)),
-            .init("file", .string(position.file)), .init("line", .integer(Int64(position.line))),
-            .init("column", .integer(Int64(position.column))),
-        ])
+        [
+            "code": .string(code), "message": .string(message), "file": .string(position.file),
+            "line": .integer(Int64(position.line)), "column": .integer(Int64(position.column)),
+        ]
     }
 }

@@ -25,7 +25,7 @@ package struct ForgottenEntry: Sendable {
     package var key: String { "\(Self.text(mark.seed)) \(Self.text(mark.hash))" }
 
     package var json: JSONValue {
-        .object([.init("before_unix_ms", .integer(Int64(clamping: beforeUnixMs)))])
+        ["before_unix_ms": .integer(Int64(clamping: beforeUnixMs))]
     }
 
     /// Reads an entry of the store; nil if it is of another kind or damaged.

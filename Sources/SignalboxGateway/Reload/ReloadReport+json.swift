@@ -6,12 +6,11 @@ extension ReloadReport {
 
     /// For scripts.
     package var json: JSONValue {
-        .object([
-            .init("check", .bool(isCheck)), .init("routes", routes.json),
-            .init("plugins", plugins.json), .init("settings", Self.list(settings)),
-            .init("need_restart", Self.list(needRestart)),
-            .init("left_behind", Self.list(leftBehind)), .init("warnings", Self.list(warnings)),
-        ])
+        [
+            "check": .bool(isCheck), "routes": routes.json, "plugins": plugins.json,
+            "settings": Self.list(settings), "need_restart": Self.list(needRestart),
+            "left_behind": Self.list(leftBehind), "warnings": Self.list(warnings),
+        ]
     }
 
     /// The names of everything added, removed or changed; nil if nothing is.
@@ -32,10 +31,10 @@ extension ReloadReport {
 
 extension ReloadReport.Names {
     fileprivate var json: JSONValue {
-        .object([
-            .init("added", ReloadReport.list(added)), .init("removed", ReloadReport.list(removed)),
-            .init("changed", ReloadReport.list(changed)), .init("kept", ReloadReport.list(kept)),
-        ])
+        [
+            "added": ReloadReport.list(added), "removed": ReloadReport.list(removed),
+            "changed": ReloadReport.list(changed), "kept": ReloadReport.list(kept),
+        ]
     }
 }
 

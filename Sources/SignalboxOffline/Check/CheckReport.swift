@@ -46,44 +46,29 @@ public struct CheckReport: Sendable {
         let results =
             faults.map { Self.result($0, "error") } + warnings.map { Self.result($0, "warning") }
         let codes = Set((faults + warnings).map(\.code)).sorted()
-        let driver = JSONValue.object([
-            .init("name", .string("signalbox")), .init("version", .string(Release.version)),
-            .init("rules", .array(codes.map { .object([.init("id", .string($0))]) })),
-        ])
+        let driver: JSONValue = [
+            "name": "signalbox", "version": .string(Release.version),
+            "rules": .array(codes.map { ["id": .string($0)] }),
+        ]
         return JSONValue.object([
             .init("$schema", .string("https://json.schemastore.org/sarif-2.1.0.json")),
             .init("version", .string("2.1.0")),
             .init(
                 "runs",
-                .array([
-                    .object([
-                        .init("tool", .object([.init("driver", driver)])),
-                        .init("results", .array(results)),
-                    ])
-                ])),
+                [["tool": ["driver": driver], "results": .array(results)]]),
         ]).text
     }
 
     private static func result(_ one: Diagnostic, _ level: String) -> JSONValue {
-        let region = JSONValue.object([
-            .init("startLine", .integer(Int64(one.position.line))),
-            .init("startColumn", .integer(Int64(one.position.column))),
-        ])
-        let artifact = JSONValue.object([.init("uri", .string(one.position.file))])
-        return .object([
-            .init("ruleId", .string(one.code)), .init("level", .string(level)),
-            .init("message", .object([.init("text", .string(one.message))])),
-            .init(
-                "locations",
-                .array([
-                    .object([
-                        .init(
-                            "physicalLocation",
-                            .object([
-                                .init("artifactLocation", artifact), .init("region", region),
-                            ]))
-                    ])
-                ])),
-        ])
+        let region: JSONValue = [
+            "startLine": .integer(Int64(one.position.line)),
+            "startColumn": .integer(Int64(one.position.column)),
+        ]
+        let artifact: JSONValue = ["uri": .string(one.position.file)]
+        return [
+            "ruleId": .string(one.code), "level": .string(level),
+            "message": ["text": .string(one.message)],
+            "locations": [["physicalLocation": ["artifactLocation": artifact, "region": region]]],
+        ]
     }
 }

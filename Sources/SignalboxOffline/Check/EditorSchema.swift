@@ -40,9 +40,7 @@ struct EditorSchema: Sendable {
         case .duration: Self.text(#"^[0-9]+(ms|s|m|h|d)$|\$\{"#)
         case .address:
             Self.object([
-                "anyOf": .array([
-                    Self.object(["const": .bool(false)]), Self.text(#":[0-9]+$|\$\{"#),
-                ])
+                "anyOf": [Self.object(["const": .bool(false)]), Self.text(#":[0-9]+$|\$\{"#)]
             ])
         case .scalar:
             Self.object(["type": .array(["string", "number", "boolean"].map { .string($0) })])
@@ -78,7 +76,7 @@ struct EditorSchema: Sendable {
     private static func choice(_ plugin: (library: String, schema: JSONValue)) -> JSONValue {
         let isNamed = object([
             "properties": object(["library": object(["const": .string(plugin.library)])]),
-            "required": .array([.string("library")]),
+            "required": ["library"],
         ])
         return object([
             "if": isNamed, "then": object(["properties": object(["config": plugin.schema])]),
@@ -140,7 +138,7 @@ struct EditorSchema: Sendable {
     }
 
     private static func orReference(_ schema: JSONValue) -> JSONValue {
-        object(["anyOf": .array([schema, text(#"\$\{"#)])])
+        object(["anyOf": [schema, text(#"\$\{"#)]])
     }
 
     private static func described(_ schema: JSONValue, _ words: String) -> JSONValue {

@@ -94,10 +94,10 @@ package struct PluginTool: Sendable {
     ) -> Finding {
         switch found {
         case .failure(let fault):
-            let json = JSONValue.object([
-                .init("path", .string(file)), .init("code", .string(fault.code)),
-                .init("message", .string(fault.message)),
-            ])
+            let json: JSONValue = [
+                "path": .string(file), "code": .string(fault.code),
+                "message": .string(fault.message),
+            ]
             return Finding(
                 file: file, lines: ["\(fault.code): \(fault.message)"], json: json.text,
                 fault: fault.message)
@@ -113,7 +113,7 @@ package struct PluginTool: Sendable {
             var json = PluginInspector.json(plugin)
             if let sha256 {
                 lines.append("  sha256 \(sha256)")
-                json = json.merging(.object([.init("sha256", .string(sha256))]))
+                json = json.merging(["sha256": .string(sha256)])
             }
             return Finding(file: file, lines: lines, json: json.text, fault: nil)
         }

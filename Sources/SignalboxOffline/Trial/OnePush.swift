@@ -80,11 +80,10 @@ package struct OnePush: Sendable {
         ]
         if let badge = notification.badge { note.append(.init("badge", .integer(Int64(badge)))) }
         if let data = try? JSONValue.parse(notification.data) { note.append(.init("data", data)) }
-        return .object([
-            .init("via", .string(via)), .init("token", .string(token)),
-            .init("platform", .string(platform)), .init("user", .string(user)),
-            .init("app", .string(app)), .init("notification", .object(note)),
-        ])
+        return [
+            "via": .string(via), "token": .string(token), "platform": .string(platform),
+            "user": .string(user), "app": .string(app), "notification": .object(note),
+        ]
     }
 
     private static func check(

@@ -23,10 +23,10 @@ extension RouteTestRun.Result {
                 "failures",
                 .array(
                     failures.map { failure in
-                        .object([
-                            .init("place", .string(failure.place)),
-                            .init("lines", .array(failure.lines.map(JSONValue.string))),
-                        ])
+                        [
+                            "place": .string(failure.place),
+                            "lines": .array(failure.lines.map(JSONValue.string)),
+                        ]
                     })),
         ]).text
     }

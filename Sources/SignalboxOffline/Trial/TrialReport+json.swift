@@ -4,90 +4,71 @@ internal import SignalboxJSON
 extension TrialReport {
     /// The report as JSON; docs/trying.md has the members.
     package var json: JSONValue {
-        .object([
-            .init("sends", .bool(sendsAnything)),
-            .init("webhook", webhook.map(Self.json) ?? .null),
-            .init("events", .array(events.map(Self.json))),
-            .init(
-                "calls",
-                .array(
-                    calls.map { call in
-                        .object([
-                            .init("call", .string(call.text)),
-                            .init("status", .integer(Int64(call.status))),
-                            .init("given", .bool(call.isGiven)),
-                        ])
-                    })), .init("stand_ins", .array(standIns.map(JSONValue.string))),
-            .init("notes", .array(notes.map(JSONValue.string))), .init("text", .string(text)),
-        ])
+        [
+            "sends": .bool(sendsAnything), "webhook": webhook.map(Self.json) ?? .null,
+            "events": .array(events.map(Self.json)),
+            "calls": .array(
+                calls.map { call in
+                    [
+                        "call": .string(call.text), "status": .integer(Int64(call.status)),
+                        "given": .bool(call.isGiven),
+                    ]
+                }), "stand_ins": .array(standIns.map(JSONValue.string)),
+            "notes": .array(notes.map(JSONValue.string)), "text": .string(text),
+        ]
     }
 
     private static func json(_ webhook: Webhook) -> JSONValue {
-        .object([
-            .init("instance", .string(webhook.instance)), .init("path", .string(webhook.path)),
-            .init("status", .integer(Int64(webhook.status))),
-            .init("fault", webhook.fault.map(JSONValue.string) ?? .null),
-            .init(
-                "rejects",
-                .array(
-                    webhook.rejects.map { reject in
-                        .object([
-                            .init("reason", .string(reject.reason)),
-                            .init("detail", .string(reject.detail)),
-                        ])
-                    })),
-            .init(
-                "changes",
-                .array(
-                    webhook.changes.map { change in
-                        .object([
-                            .init("kind", .string(change.kind)),
-                            .init("user", .string(change.user)),
-                        ])
-                    })),
-        ])
+        [
+            "instance": .string(webhook.instance), "path": .string(webhook.path),
+            "status": .integer(Int64(webhook.status)),
+            "fault": webhook.fault.map(JSONValue.string) ?? .null,
+            "rejects": .array(
+                webhook.rejects.map { reject in
+                    ["reason": .string(reject.reason), "detail": .string(reject.detail)]
+                }),
+            "changes": .array(
+                webhook.changes.map { change in
+                    ["kind": .string(change.kind), "user": .string(change.user)]
+                }),
+        ]
     }
 
     private static func json(_ one: OneEvent) -> JSONValue {
-        .object([
-            .init("source", .string(one.event.source)), .init("type", .string(one.event.type)),
-            .init("subject", .string(one.event.subject)),
-            .init("dedupe", one.event.dedupe.isEmpty ? .null : .string(one.event.dedupe)),
-            .init("dedupe_ms", .integer(Int64(clamping: one.dedupeMs))),
-            .init("recipients", .integer(Int64(one.recipientCount))),
-            .init("data", one.event.parsed?.value(at: []) ?? .object([])),
-            .init("routes", .array(one.routes.map(json))),
-        ])
+        [
+            "source": .string(one.event.source), "type": .string(one.event.type),
+            "subject": .string(one.event.subject),
+            "dedupe": one.event.dedupe.isEmpty ? .null : .string(one.event.dedupe),
+            "dedupe_ms": .integer(Int64(clamping: one.dedupeMs)),
+            "recipients": .integer(Int64(one.recipientCount)),
+            "data": one.event.parsed?.value(at: []) ?? .object([]),
+            "routes": .array(one.routes.map(json)),
+        ]
     }
 
     private static func json(_ route: OnRoute) -> JSONValue {
-        .object([
-            .init("name", .string(route.name)), .init("matched", .bool(route.whyNot.isEmpty)),
-            .init("why_not", .array(route.whyNot.map(JSONValue.string))),
-            .init("builder", .string(route.builder)),
-            .init("fault", route.fault.map(JSONValue.string) ?? .null),
-            .init(
-                "skipped",
-                .array(
-                    route.skips.map { skip in
-                        .object([
-                            .init("user", .string(skip.device.user)),
-                            .init("platform", .string(skip.device.platform)),
-                            .init("reason", .string(skip.reason)),
-                        ])
-                    })), .init("pushes", .array(route.pushes.map(\.json))),
-        ])
+        [
+            "name": .string(route.name), "matched": .bool(route.whyNot.isEmpty),
+            "why_not": .array(route.whyNot.map(JSONValue.string)),
+            "builder": .string(route.builder), "fault": route.fault.map(JSONValue.string) ?? .null,
+            "skipped": .array(
+                route.skips.map { skip in
+                    [
+                        "user": .string(skip.device.user),
+                        "platform": .string(skip.device.platform), "reason": .string(skip.reason),
+                    ]
+                }), "pushes": .array(route.pushes.map(\.json)),
+        ]
     }
 
     fileprivate static func json(_ request: Request) -> JSONValue {
-        .object([
-            .init("method", .string(request.method)), .init("url", .string(request.url)),
-            .init(
-                "headers", .object(request.headers.map { .init($0.key, .string($0.value)) })),
-            .init("body", request.body), .init("bytes", .integer(Int64(request.bytes))),
-            .init("bytes_max", request.bytesMax.map { .integer(Int64($0)) } ?? .null),
-            .init("shortened", .array(request.shortened.map(JSONValue.string))),
-        ])
+        [
+            "method": .string(request.method), "url": .string(request.url),
+            "headers": .object(request.headers.map { .init($0.key, .string($0.value)) }),
+            "body": request.body, "bytes": .integer(Int64(request.bytes)),
+            "bytes_max": request.bytesMax.map { .integer(Int64($0)) } ?? .null,
+            "shortened": .array(request.shortened.map(JSONValue.string)),
+        ]
     }
 }
 
@@ -114,12 +95,12 @@ extension TrialReport.Push {
     var alert: JSONValue {
         let note = notification
         guard !note.isSilent, !note.isDryRun, !note.isWithdrawn else { return .null }
-        return .object([
-            .init("title", .string(note.title)), .init("subtitle", .string(note.subtitle)),
-            .init("body", .string(note.body)),
-            .init("badge", (badge ?? note.badge).map { .integer(Int64($0)) } ?? .null),
-            .init("image", .string(note.imageURL)),
-        ])
+        return [
+            "title": .string(note.title), "subtitle": .string(note.subtitle),
+            "body": .string(note.body),
+            "badge": (badge ?? note.badge).map { .integer(Int64($0)) } ?? .null,
+            "image": .string(note.imageURL),
+        ]
     }
 }
 

@@ -84,15 +84,14 @@ public enum PluginInspector {
     /// A descriptor as JSON.
     public static func json(_ descriptor: PluginDescriptor) -> JSONValue {
         let schema = descriptor.configSchema.map { (try? JSONValue.parse($0)) ?? .string($0) }
-        return .object([
-            .init("path", .string(descriptor.path)), .init("id", .string(descriptor.id)),
-            .init("version", .string(descriptor.version)),
-            .init("summary", .string(descriptor.summary)), .init("abi", .string(descriptor.abi)),
-            .init("needs_minor", .integer(Int64(descriptor.needsMinor))),
-            .init("roles", .array(descriptor.roles.map(JSONValue.string))),
-            .init("needs", .array(descriptor.needs.map(JSONValue.string))),
-            .init("config_schema", schema ?? .null),
-        ])
+        return [
+            "path": .string(descriptor.path), "id": .string(descriptor.id),
+            "version": .string(descriptor.version), "summary": .string(descriptor.summary),
+            "abi": .string(descriptor.abi), "needs_minor": .integer(Int64(descriptor.needsMinor)),
+            "roles": .array(descriptor.roles.map(JSONValue.string)),
+            "needs": .array(descriptor.needs.map(JSONValue.string)),
+            "config_schema": schema ?? .null,
+        ]
     }
 
     private static func read(

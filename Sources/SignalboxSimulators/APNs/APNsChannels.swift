@@ -50,7 +50,7 @@ final class APNsChannels: Sendable {
             let own = channels.withLock { all in
                 all.filter { $0.value.bundle == bundle }.keys.sorted()
             }
-            return json(200, .object([.init("channels", .array(own.map { .string($0) }))]))
+            return json(200, ["channels": .array(own.map { .string($0) })])
         case ("GET", false), ("DELETE", false):
             guard let given else { return refusal(400, "MissingChannelId") }
             let found = channels.withLock { all -> Channel? in
@@ -62,10 +62,7 @@ final class APNsChannels: Sendable {
             guard request.method == "GET" else { return ProviderAnswer(status: 204) }
             return json(
                 200,
-                .object([
-                    .init("message-storage-policy", .integer(found.policy)),
-                    .init("push-type", .string("LiveActivity")),
-                ]))
+                ["message-storage-policy": .integer(found.policy), "push-type": "LiveActivity"])
         default: return refusal(405, "MethodNotAllowed")
         }
     }
@@ -95,7 +92,7 @@ final class APNsChannels: Sendable {
     }
 
     private func refusal(_ status: Int, _ reason: String) -> ProviderAnswer {
-        var answer = json(status, .object([.init("reason", .string(reason))]))
+        var answer = json(status, ["reason": .string(reason)])
         answer.reason = reason
         return answer
     }

@@ -7,10 +7,7 @@ struct AirshipRefusal {
     var error: String
 
     var answer: ProviderAnswer {
-        let json = JSONValue.object([
-            .init("ok", .bool(false)), .init("error", .string(error)),
-            .init("error_code", .integer(code)),
-        ])
+        let json: JSONValue = ["ok": false, "error": .string(error), "error_code": .integer(code)]
         return ProviderAnswer(
             status: status, reason: code == 0 ? error : String(code),
             headers: [Attribute("content-type", "application/json")], body: Array(json.text.utf8))

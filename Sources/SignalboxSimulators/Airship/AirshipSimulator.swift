@@ -65,7 +65,7 @@ final class AirshipHandler: HTTP2ServerHandler {
         if isPush {
             members += [
                 .init("operation_id", .string("operation-\(number)")),
-                .init("push_ids", .array([.string("push-\(number)")])),
+                .init("push_ids", [.string("push-\(number)")]),
             ]
         }
         return ProviderAnswer(

@@ -13,27 +13,23 @@ struct FCMError {
         var details: [JSONValue] = []
         if !code.isEmpty {
             details.append(
-                .object([
-                    .init(
-                        "@type",
-                        .string("type.googleapis.com/google.firebase.fcm.v1.FcmError")),
-                    .init("errorCode", .string(code)),
-                ]))
+                [
+                    "@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError",
+                    "errorCode": .string(code),
+                ])
         }
         if !field.isEmpty {
-            let violation = JSONValue.object([
-                .init("field", .string(field)), .init("description", .string(message)),
-            ])
+            let violation: JSONValue = ["field": .string(field), "description": .string(message)]
             details.append(
-                .object([
-                    .init("@type", .string("type.googleapis.com/google.rpc.BadRequest")),
-                    .init("fieldViolations", .array([violation])),
-                ]))
+                [
+                    "@type": "type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations": [violation],
+                ])
         }
-        let error = JSONValue.object([
-            .init("code", .integer(Int64(status))), .init("message", .string(message)),
-            .init("status", .string(word)), .init("details", .array(details)),
-        ])
+        let error: JSONValue = [
+            "code": .integer(Int64(status)), "message": .string(message), "status": .string(word),
+            "details": .array(details),
+        ]
         return ProviderAnswer(
             status: status, reason: code.isEmpty ? word : code,
             headers: [Attribute("content-type", "application/json")],

@@ -108,13 +108,11 @@ final class FCMHandler: HTTP2ServerHandler {
         func refused(_ error: String, _ words: String) -> (Int, JSONValue) {
             (
                 400,
-                .object([
-                    .init("error", .string(error)), .init("error_description", .string(words)),
-                ])
+                ["error": .string(error), "error_description": .string(words)]
             )
         }
         if case .fail(let status, let reason, _) = answerer.state.action(named: "/token") {
-            return (status, .object([.init("error", .string(reason))]))
+            return (status, ["error": .string(reason)])
         }
         let form = String(decoding: request.body, as: UTF8.self).split(separator: "&")
         let grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
@@ -146,10 +144,10 @@ final class FCMHandler: HTTP2ServerHandler {
         }
         return (
             200,
-            .object([
-                .init("access_token", .string(token)), .init("token_type", .string("Bearer")),
-                .init("expires_in", .integer(Int64(options.tokenSeconds))),
-            ])
+            [
+                "access_token": .string(token), "token_type": "Bearer",
+                "expires_in": .integer(Int64(options.tokenSeconds)),
+            ]
         )
     }
 }

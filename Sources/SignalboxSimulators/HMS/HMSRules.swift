@@ -11,10 +11,9 @@ struct HMSAnswer {
         guard !code.isEmpty else {
             return ProviderAnswer(status: status, reason: message, body: Array(message.utf8))
         }
-        let json = JSONValue.object([
-            .init("code", .string(code)), .init("msg", .string(message)),
-            .init("requestId", .string("sim-\(number)")),
-        ])
+        let json: JSONValue = [
+            "code": .string(code), "msg": .string(message), "requestId": .string("sim-\(number)"),
+        ]
         return ProviderAnswer(
             status: status, reason: code == "80000000" ? "" : code,
             headers: [Attribute("content-type", "application/json")], body: Array(json.text.utf8))

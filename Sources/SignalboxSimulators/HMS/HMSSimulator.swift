@@ -137,14 +137,14 @@ final class HMSHandler: HTTP2ServerHandler {
         func refused(_ error: Int64, _ detail: Int64, _ words: String) -> (Int, JSONValue) {
             (
                 400,
-                .object([
-                    .init("error", .integer(error)), .init("sub_error", .integer(detail)),
-                    .init("error_description", .string(words)),
-                ])
+                [
+                    "error": .integer(error), "sub_error": .integer(detail),
+                    "error_description": .string(words),
+                ]
             )
         }
         if case .fail(let status, let reason, _) = answerer.state.action(named: Self.tokenPath) {
-            return (status, .object([.init("error", .string(reason))]))
+            return (status, ["error": .string(reason)])
         }
         let form = Set(String(decoding: request.body, as: UTF8.self).split(separator: "&"))
         guard request.method == "POST", form.contains("grant_type=client_credentials") else {
@@ -166,11 +166,10 @@ final class HMSHandler: HTTP2ServerHandler {
         }
         return (
             200,
-            .object([
-                .init("access_token", .string(token)),
-                .init("expires_in", .integer(Int64(options.tokenSeconds))),
-                .init("token_type", .string("Bearer")),
-            ])
+            [
+                "access_token": .string(token), "expires_in": .integer(Int64(options.tokenSeconds)),
+                "token_type": "Bearer",
+            ]
         )
     }
 }

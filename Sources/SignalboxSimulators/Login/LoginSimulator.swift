@@ -41,13 +41,11 @@ final class LoginSimulator: Sendable {
         func text(_ bytes: some Sequence<UInt8>) -> JSONValue {
             .string(Base64.encode(bytes, url: true))
         }
-        let one = JSONValue.object([
-            .init("kty", .string("EC")), .init("crv", .string("P-256")),
-            .init("kid", .string("sim-1")), .init("use", .string("sig")),
-            .init("alg", .string("ES256")), .init("x", text(point.prefix(32))),
-            .init("y", text(point.suffix(32))),
-        ])
-        jwks = .object([.init("keys", .array([one]))])
+        let one: JSONValue = [
+            "kty": "EC", "crv": "P-256", "kid": "sim-1", "use": "sig", "alg": "ES256",
+            "x": text(point.prefix(32)), "y": text(point.suffix(32)),
+        ]
+        jwks = ["keys": [one]]
     }
 
     /// Answers a request under `/login/`; `issuer` is the login's own address.
@@ -76,14 +74,11 @@ final class LoginSimulator: Sendable {
     /// A signed token of a user, valid for ten minutes.
     private func token(_ user: String, _ issuer: String) -> String? {
         let now = Int64(clock() / 1000)
-        let header = JSONValue.object([
-            .init("alg", .string("ES256")), .init("kid", .string("sim-1")),
-        ])
-        let claims = JSONValue.object([
-            .init("iss", .string(issuer)), .init("sub", .string(user)),
-            .init("aud", .string(Self.clientID)), .init("iat", .integer(now)),
-            .init("exp", .integer(now + 600)),
-        ])
+        let header: JSONValue = ["alg": "ES256", "kid": "sim-1"]
+        let claims: JSONValue = [
+            "iss": .string(issuer), "sub": .string(user), "aud": .string(Self.clientID),
+            "iat": .integer(now), "exp": .integer(now + 600),
+        ]
         let signed = [header, claims].map { Base64.encode(Array($0.text.utf8), url: true) }
             .joined(separator: ".")
         guard let signature = try? key.signES256(Array(signed.utf8)) else { return nil }
@@ -114,14 +109,11 @@ final class LoginSimulator: Sendable {
             let token = token(code.user, issuer)
         else { return Self.refusal("invalid_grant") }
         return .json(
-            .object([
-                .init("id_token", .string(token)), .init("token_type", .string("Bearer")),
-                .init("expires_in", .integer(600)),
-            ]))
+            ["id_token": .string(token), "token_type": "Bearer", "expires_in": 600])
     }
 
     private static func refusal(_ error: String) -> HTTPServerAnswer {
-        .json(.object([.init("error", .string(error))]), status: 400)
+        .json(["error": .string(error)], status: 400)
     }
 }
 

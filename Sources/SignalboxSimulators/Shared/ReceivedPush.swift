@@ -30,14 +30,13 @@ public struct ReceivedPush: Sendable {
 
     /// The form for the control API.
     public var json: JSONValue {
-        .object([
-            .init("number", .integer(Int64(number))), .init("provider", .string(provider)),
-            .init("token", .string(token)), .init("path", .string(path)),
-            .init(
-                "headers", .object(headers.map { JSONValue.Member($0.key, .string($0.value)) })),
-            .init("body", body), .init("connection", .integer(Int64(clamping: connection))),
-            .init("status", .integer(Int64(status))), .init("reason", .string(reason)),
-            .init("unix_ms", .integer(Int64(clamping: unixMs))),
-        ])
+        [
+            "number": .integer(Int64(number)), "provider": .string(provider),
+            "token": .string(token), "path": .string(path),
+            "headers": .object(headers.map { JSONValue.Member($0.key, .string($0.value)) }),
+            "body": body, "connection": .integer(Int64(clamping: connection)),
+            "status": .integer(Int64(status)), "reason": .string(reason),
+            "unix_ms": .integer(Int64(clamping: unixMs)),
+        ]
     }
 }

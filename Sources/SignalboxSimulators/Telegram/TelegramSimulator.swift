@@ -37,7 +37,7 @@ final class TelegramHandler: HTTP2ServerHandler {
                 return TelegramRefusal(
                     status: status,
                     words: "Bad Request: group chat was upgraded to a supergroup chat",
-                    parameters: .object([.init("migrate_to_chat_id", .integer(id))])
+                    parameters: ["migrate_to_chat_id": .integer(id)]
                 ).answer
             })
     }
@@ -58,7 +58,7 @@ final class TelegramHandler: HTTP2ServerHandler {
             count += 1
             return count
         }
-        let result = JSONValue.object([.init("message_id", .integer(number))])
+        let result: JSONValue = ["message_id": .integer(number)]
         return ProviderAnswer(
             status: 200, headers: [Attribute("content-type", "application/json")],
             body: Array(

@@ -64,37 +64,28 @@ public struct StoreStatus: Sendable {
 
     /// For scripts.
     public var json: JSONValue {
-        .object([
-            .init("engine", .string(engine)), .init("place", .string(place)),
-            .init("schema", .string(schema.word)),
-            .init("schema_number", .integer(Int64(schema.number))),
-            .init("unfinished_copy", .bool(hasUnfinishedCopy)),
-            .init("bytes", .integer(Int64(bytes))),
-            .init(
-                "gateways",
-                .array(
-                    gateways.map { gateway in
-                        .object([
-                            .init("name", .string(gateway.name)),
-                            .init(
-                                "silent_ms",
-                                gateway.silentMs.map { .integer(Int64(clamping: $0)) } ?? .null),
-                        ])
-                    })),
-            .init(
-                "lanes",
-                .array(
-                    lanes.map { lane, count in
-                        .object([
-                            .init("sender", .string(lane.name)), .init("app", .string(lane.app)),
-                            .init("waiting", .integer(Int64(count))),
-                        ])
-                    })),
-            .init(
-                "counts",
-                .object(
-                    kinds.map { .init($0.rawValue, .integer(Int64(counts[$0] ?? 0))) })),
-        ])
+        [
+            "engine": .string(engine), "place": .string(place), "schema": .string(schema.word),
+            "schema_number": .integer(Int64(schema.number)),
+            "unfinished_copy": .bool(hasUnfinishedCopy), "bytes": .integer(Int64(bytes)),
+            "gateways": .array(
+                gateways.map { gateway in
+                    [
+                        "name": .string(gateway.name),
+                        "silent_ms": gateway.silentMs.map { .integer(Int64(clamping: $0)) }
+                            ?? .null,
+                    ]
+                }),
+            "lanes": .array(
+                lanes.map { lane, count in
+                    [
+                        "sender": .string(lane.name), "app": .string(lane.app),
+                        "waiting": .integer(Int64(count)),
+                    ]
+                }),
+            "counts": .object(
+                kinds.map { .init($0.rawValue, .integer(Int64(counts[$0] ?? 0))) }),
+        ]
     }
 
     private var kinds: [StoredKind] { StoredKind.allCases.filter { counts[$0] != nil } }
