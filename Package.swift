@@ -320,7 +320,7 @@ let package = Package(
                 "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin",
                 "Signalbox", "SignalboxCore", "SignalboxConfig", "SignalboxHTTP",
                 "SignalboxCrypto", "SignalboxJSON", "SignalboxConformance",
-                "SignalboxPluginHost", "PluginRig",
+                "SignalboxPluginHost", "StoreConformance", "PluginRig",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(

@@ -23,15 +23,29 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", "the body must be a JSON object"), ("", "the body must be a JSON object"),
+        ("[]", "the body must be a JSON object"), ("x", "the body must be a JSON object"),
         (#"{"usr":"a"}"#, "unknown parameter \"usr\" (did you mean \"user\"?)"),
         (#"{"user":""}"#, "\"user\" must be a text that is not empty"),
+        (#"{"user":null}"#, "\"user\" must be a text that is not empty"),
+        (#"{"user":5}"#, "\"user\" must be a text that is not empty"),
         (#"{"event":"1"}"#, "\"event\" must be a whole number from 0 on"),
+        (#"{"event":1.5}"#, "\"event\" must be a whole number from 0 on"),
+        (#"{"event":-1}"#, "\"event\" must be a whole number from 0 on"),
+        (#"{"event":9223372036854775808}"#, "\"event\" must be a whole number from 0 on"),
         (#"{"all":"true"}"#, "\"all\" must be true or false"),
+        (#"{"sender":"a","sender":"b"}"#, "\"sender\" is there twice"),
     ])
     func `a body with a mistake is refused with the reason`(body: String, words: String) throws {
         #expect(throws: Problem(400, words)) {
             _ = try AdminInput(Self.request("POST", body: body), of: .cancel)
+        }
+    }
+
+    @Test(arguments: ["\"x\"", "[]", "[1,\"2\"]", "[-1]", "5"])
+    func `ids are a list of whole numbers`(ids: String) throws {
+        #expect(throws: Problem(400, "\"ids\" must be a list of whole numbers, at least one")) {
+            _ = try AdminInput(
+                Self.request("POST", body: #"{"all":true,"ids":\#(ids)}"#), of: .purge)
         }
     }
 

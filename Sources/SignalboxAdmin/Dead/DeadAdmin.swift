@@ -6,8 +6,9 @@ internal import SignalboxJSON
 /// Dead letters on the admin listener.
 struct DeadAdmin: Sendable {
     private static let partMax = 1_000
-    let context: DispatchContext
-    private var store: any DeadLetterStore { context.store }
+    let store: any DeadLetterStore
+    /// The names that operators may give.
+    let names: @Sendable () -> KnownNames
 
     var paths: [AdminPath] {
         [
@@ -38,8 +39,7 @@ struct DeadAdmin: Sendable {
     /// Throws if a name does not exist. Not checked for later batches, which may find no letters left.
     private func checkNames(_ input: AdminInput) async throws {
         guard input.number("from") ?? 0 == 0 else { return }
-        let names = KnownNames(context.current.generation)
-        if let fault = try await names.fault(of: DeadFilter(input), in: store) {
+        if let fault = try await names().fault(of: DeadFilter(input), in: store) {
             throw Problem(404, fault)
         }
     }

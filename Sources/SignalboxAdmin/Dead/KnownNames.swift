@@ -7,20 +7,22 @@ internal import SignalboxHTTP
 struct KnownNames: Sendable {
     private let names: [PauseEntry.Kind: Set<String>]
 
+    init(senders: some Sequence<String>, routes: some Sequence<String>) {
+        names = [.sender: Set(senders), .route: Set(routes)]
+    }
+
     /// The names in a running gateway.
     init(_ generation: Generation) {
-        names = [
-            .sender: Set(generation.instances.senders.keys),
-            .route: Set(generation.plan.routes.map(\.name)),
-        ]
+        self.init(
+            senders: generation.instances.senders.keys,
+            routes: generation.plan.routes.map(\.name))
     }
 
     /// The names in a configuration.
     init(_ config: GatewayConfig) {
-        names = [
-            .sender: Set(config.routes.flatMap(\.route.senders.values)),
-            .route: Set(config.routes.map(\.route.name)),
-        ]
+        self.init(
+            senders: config.routes.flatMap(\.route.senders.values),
+            routes: config.routes.map(\.route.name))
     }
 
     /// Why a name is invalid: `there is no sender "apn" (did you mean "apns"?)`; nil if it is valid.

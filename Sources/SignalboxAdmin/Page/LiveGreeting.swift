@@ -11,16 +11,20 @@ final class LiveGreeting: Sendable {
         var json: JSONValue
     }
 
-    private let context: DispatchContext
+    private let gateway: String
+    private let current: CurrentGeneration
     private let known = Mutex(Known(json: .null))
 
-    init(_ context: DispatchContext) { self.context = context }
+    init(gateway: String, _ current: CurrentGeneration) {
+        self.gateway = gateway
+        self.current = current
+    }
 
     var json: JSONValue {
-        let current = context.current.generation
+        let generation = current.generation
         return known.withLock { known in
-            if known.generation !== current {
-                known = Known(generation: current, json: make(current))
+            if known.generation !== generation {
+                known = Known(generation: generation, json: make(generation))
             }
             return known.json
         }
@@ -28,7 +32,7 @@ final class LiveGreeting: Sendable {
 
     private func make(_ current: Generation) -> JSONValue {
         [
-            "gateway": .string(context.runtime.name), "version": .string(Release.version),
+            "gateway": .string(gateway), "version": .string(Release.version),
             "configuration": .string(current.plan.digest),
             "changes": .bool(current.plan.config.gateway.adminToken != nil),
             "history": .bool(current.keepsHistory), "graph": RouteGraph(current.plan.routes).json,

@@ -6,13 +6,16 @@ internal import SignalboxHTTP
 /// `GET /paused`, `POST /pause` and `POST /resume` on the admin listener.
 struct PauseAdmin: Sendable {
     private static let wordsMax = 200
-    let context: DispatchContext
+    let pauses: PauseOrders
     let lanes: LaneTable
+    /// The names that operators may give.
+    let names: @Sendable () -> KnownNames
+    let clock: @Sendable () -> UInt64
 
     var paths: [AdminPath] {
         [
             AdminPath(.paused) { _, _ in
-                .json(["paused": .array(context.pauses.all.map(\.json))])
+                .json(["paused": .array(pauses.all.map(\.json))])
             },
             AdminPath(.pause) { input, request in
                 let (kind, name) = try named(input)
@@ -45,17 +48,17 @@ struct PauseAdmin: Sendable {
         let caller = address.isEmpty ? "program" : "admin"
         return PauseNote(
             by: by.isEmpty ? caller : by, address: address, reason: words("reason"),
-            sinceUnixMs: context.clock())
+            sinceUnixMs: clock())
     }
 
     private func pause(
         _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
     ) async throws -> HTTPServerAnswer {
-        if let fault = KnownNames(context.current.generation).fault(kind, name) {
+        if let fault = names().fault(kind, name) {
             throw Problem(404, fault)
         }
         let entry = PauseEntry(kind: kind, name: name, note: note)
-        let change = try await context.pauses.pause(entry)
+        let change = try await pauses.pause(entry)
         return changed(change != .none, [.init("was_paused", .bool(change != .paused))])
     }
 
@@ -63,8 +66,8 @@ struct PauseAdmin: Sendable {
     private func resume(
         _ kind: PauseEntry.Kind, _ name: String, _ note: PauseNote
     ) async throws -> HTTPServerAnswer {
-        if try await context.pauses.resume(kind, name, by: note) { return changed(true) }
-        if let fault = KnownNames(context.current.generation).fault(kind, name) {
+        if try await pauses.resume(kind, name, by: note) { return changed(true) }
+        if let fault = names().fault(kind, name) {
             throw Problem(404, fault)
         }
         return changed(false)
@@ -73,10 +76,10 @@ struct PauseAdmin: Sendable {
     private func changed(
         _ isChange: Bool, _ more: [JSONValue.Member] = []
     ) -> HTTPServerAnswer {
-        if isChange { lanes.applyPauses(context.pauses) }
+        if isChange { lanes.applyPauses(pauses) }
         return .json(
             .object(
                 [.init("changed", .bool(isChange))] + more
-                    + [.init("paused", .array(context.pauses.all.map(\.json)))]))
+                    + [.init("paused", .array(pauses.all.map(\.json)))]))
     }
 }

@@ -7,9 +7,12 @@ internal import SignalboxGateway
 /// Stores the order that ends waiting deliveries first, so that it covers events being routed meanwhile. If a step
 /// fails, repeating the request does the rest.
 struct Forgetting: Sendable {
-    let context: DispatchContext
+    let store: any GatewayStore
+    let pauses: PauseOrders
     let lanes: LaneTable
-    let deviceReports: DeviceReports
+    /// What tells others that devices are gone.
+    let reports: @Sendable ([DeviceChange]) -> [DeviceReport]
+    let clock: @Sendable () -> UInt64
 
     /// What was removed.
     struct Result: Sendable {
@@ -36,25 +39,25 @@ struct Forgetting: Sendable {
 
     /// nil if there are too many orders.
     func run(_ user: UserKey) async throws -> Result? {
-        let (store, search) = (context.store, PersonSearch(user, context))
+        let search = PersonSearch(user, in: store, pauses)
         var out = Result()
         out.waiting = try await search.waiting().count
-        guard try await context.pauses.forget(user) else { return nil }
-        if user.app.isEmpty { try await context.pauses.removeOrders(about: user.user) }
-        lanes.applyPauses(context.pauses)
-        var order = CancelOrder(beforeUnixMs: context.clock() + 1)
+        guard try await pauses.forget(user) else { return nil }
+        if user.app.isEmpty { try await pauses.removeOrders(about: user.user) }
+        lanes.applyPauses(pauses)
+        var order = CancelOrder(beforeUnixMs: clock() + 1)
         order.user = user.user
         if !user.app.isEmpty { order.app = user.app }
         out.inFlight = lanes.all.reduce(0) { $0 + $1.inFlight(coveredBy: order) }
 
         let devices = try await search.devices().map(\.device)
         out.badges = try await store.badges(of: user).count
-        let now = context.clock()
+        let now = clock()
         let changes = devices.map {
             DeviceChange(kind: .unregistered, device: $0, timeUnixMs: now)
         }
         out.devices = try await store.unregister(
-            devices, reports: deviceReports.reports(of: changes, from: ""))
+            devices, reports: reports(changes))
         out.deadLetters = try await purge(search.letters)
         out.events = try await removeHistory(search, tokens: devices.map(\.token))
         return out
@@ -63,7 +66,7 @@ struct Forgetting: Sendable {
     private func purge(_ filter: DeadFilter) async throws -> Int {
         var (count, next) = (0, UInt64?.some(0))
         while let from = next {
-            let part = try await context.store.purge(filter, fromID: from, limit: 1_000)
+            let part = try await store.purge(filter, fromID: from, limit: 1_000)
             count += part.count
             next = part.nextID
         }
@@ -74,7 +77,7 @@ struct Forgetting: Sendable {
         let person = try await search.history(tokens: tokens)
         var step = HistorySearch(person.tags)
         repeat {
-            step.cursor = try await context.store.changeHistory(step) { person.without($0) }
+            step.cursor = try await store.changeHistory(step) { person.without($0) }
         } while step.cursor != nil
         return person.eventCount
     }

@@ -5,14 +5,13 @@ internal import SignalboxHTTP
 
 /// `GET /export` and `POST /forget` on the admin listener: what is stored about a user, and its removal.
 struct PeopleAdmin: Sendable {
-    let context: DispatchContext
-    let lanes: LaneTable
-    let deviceReports: DeviceReports
+    let export: PersonExport
+    let forgetting: Forgetting
 
     var paths: [AdminPath] {
         [
             AdminPath(.export) { input, _ in
-                .json(try await PersonExport(context: context).json(try user(input)))
+                .json(try await export.json(try user(input)))
             },
             AdminPath(.forget) { input, _ in try await forget(try user(input)) },
         ]
@@ -26,7 +25,6 @@ struct PeopleAdmin: Sendable {
     }
 
     private func forget(_ user: UserKey) async throws -> HTTPServerAnswer {
-        let forgetting = Forgetting(context: context, lanes: lanes, deviceReports: deviceReports)
         guard let result = try await forgetting.run(user) else {
             throw Problem(
                 409,

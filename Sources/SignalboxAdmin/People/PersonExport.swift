@@ -7,21 +7,23 @@ internal import SignalboxGateway
 struct PersonExport: Sendable {
     /// Most events of history; a longer export is marked as truncated.
     private static let eventsMax = 10_000
-    let context: DispatchContext
+    let store: any GatewayStore
+    let pauses: PauseOrders
+    let clock: @Sendable () -> UInt64
 
     func json(_ user: UserKey) async throws -> JSONValue {
-        let search = PersonSearch(user, context)
+        let search = PersonSearch(user, in: store, pauses)
         let devices = try await search.devices()
-        let badges = try await context.store.badges(of: user)
+        let badges = try await store.badges(of: user)
         let waiting = try await search.waiting()
         let letters = try await search.deadLetters()
         var query = TraceQuery(.user(user.user))
         query.limit = Self.eventsMax
-        let trace = try await TraceSearch.run(query, in: context.store).json(query, holds: [])
+        let trace = try await TraceSearch.run(query, in: store).json(query, holds: [])
         let events = trace.items("events").compactMap { event(of: $0, user) }
         return JSONValue.object([
             .init("user", .string(user.user)), .init("app", .string(user.app)),
-            .init("exported_unix_ms", .integer(Int64(clamping: context.clock()))),
+            .init("exported_unix_ms", .integer(Int64(clamping: clock()))),
             .init("devices", .array(devices.map(Self.json))),
             .init(
                 "badges",

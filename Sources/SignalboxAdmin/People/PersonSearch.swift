@@ -10,10 +10,10 @@ struct PersonSearch: Sendable {
     /// Users whose deliveries are already ended.
     let forgotten: ForgottenUsers
 
-    init(_ user: UserKey, _ context: DispatchContext) {
+    init(_ user: UserKey, in store: any GatewayStore, _ pauses: PauseOrders) {
         self.user = user
-        store = context.store
-        forgotten = context.pauses.forgotten
+        self.store = store
+        forgotten = pauses.forgotten
     }
 
     func devices() async throws -> [RegisteredDevice] {

@@ -11,14 +11,16 @@ internal import SignalboxPluginHost
 struct SendAdmin: Sendable {
     /// Most devices that one request reaches.
     private static let devicesMax = 20
-    let context: DispatchContext
+    let registry: any DeviceRegistry
+    let current: CurrentGeneration
+    let runtime: GatewayRuntime
 
     var paths: [AdminPath] { [AdminPath(.send) { _, request in try await answer(request) }] }
 
     private func answer(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
         do {
             let push = try OnePush(json: try JSONValue.parse(request.body))
-            let generation = context.current.generation
+            let generation = current.generation
             let senders = generation.instances.senders.keys.sorted()
             guard senders.contains(push.via) else {
                 throw TrialFault(
@@ -28,13 +30,13 @@ struct SendAdmin: Sendable {
             }
             let devices = try await devices(push, generation.plan)
             let sender = DirectSender(
-                runtime: context.runtime, instances: generation.instances)
+                runtime: runtime, instances: generation.instances)
             var results: [DirectSender.Result] = []
             for (index, device) in devices.prefix(Self.devicesMax).enumerated() {
                 results.append(
                     await sender.send(
                         push.delivery(
-                            to: device, number: UInt64(index + 1), nowUnixMs: context.clock())))
+                            to: device, number: UInt64(index + 1), nowUnixMs: runtime.clock())))
             }
             return .json(
                 [
@@ -53,7 +55,7 @@ struct SendAdmin: Sendable {
         guard !push.user.isEmpty else { throw TrialFault(message: "give token or user") }
         let key = UserKey(app: push.app, user: push.user)
         let found = await withCheckedContinuation { continuation in
-            context.store.devices(of: [key]) { continuation.resume(returning: $0) }
+            registry.devices(of: [key]) { continuation.resume(returning: $0) }
         }
         return try push.chosen(try found.get()[key] ?? [], plan)
     }

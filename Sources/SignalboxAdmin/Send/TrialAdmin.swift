@@ -9,12 +9,16 @@ internal import Synchronization
 ///
 /// The plugins run in separate instances. Only one trial runs at a time, to limit the cost.
 final class TrialAdmin: Sendable {
-    private let context: DispatchContext
+    private let registry: any DeviceRegistry
+    private let current: CurrentGeneration
     private let program: InstanceSet.Program
     private let isBusy = Atomic<Bool>(false)
 
-    init(_ context: DispatchContext, _ program: InstanceSet.Program) {
-        self.context = context
+    init(
+        registry: any DeviceRegistry, current: CurrentGeneration, _ program: InstanceSet.Program
+    ) {
+        self.registry = registry
+        self.current = current
         self.program = program
     }
 
@@ -29,7 +33,7 @@ final class TrialAdmin: Sendable {
         defer { isBusy.store(false, ordering: .releasing) }
         do {
             let wanted = try TrialRequest(json: try JSONValue.parse(request.body))
-            let trial = Trial(context.current.generation.plan, program, registry: context.store)
+            let trial = Trial(current.generation.plan, program, registry: registry)
             return .json(try await trial.run(wanted).json)
         } catch let fault as JSONFault {
             throw Problem(400, "the body is not JSON: \(fault.message)")

@@ -19,13 +19,14 @@ struct AdminAccess: Sendable {
     /// SHA-256 of the token; nil if none is needed.
     private let token: [UInt8]?
 
-    init(_ address: ListenAddress?, _ settings: GatewaySettings) {
+    /// `names`: hosts besides the address and this machine.
+    init(_ address: ListenAddress?, names: [String], token: String?) {
         var hosts: Set = ["localhost", "127.0.0.1", "::1"]
         if let address { hosts.insert(address.host.lowercased()) }
-        for host in settings.adminHosts { hosts.insert(host.lowercased()) }
+        for host in names { hosts.insert(host.lowercased()) }
         self.hosts = hosts
         takesAnyAddress = address?.isWildcard ?? false
-        token = settings.adminToken.map { Digest.sha256(Array($0.utf8)) }
+        self.token = token.map { Digest.sha256(Array($0.utf8)) }
     }
 
     /// The answer to a refused request; nil if the request is allowed.

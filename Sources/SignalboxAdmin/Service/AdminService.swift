@@ -32,7 +32,8 @@ package final class AdminService: AsyncHTTPServerHandler {
         deviceReports: DeviceReports
     ) {
         self.config = config
-        trials = TrialAdmin(context, program)
+        trials = TrialAdmin(
+            registry: context.store, current: context.current, program)
         self.reloader = reloader
         self.deviceReports = deviceReports
         self.context = context
@@ -41,7 +42,7 @@ package final class AdminService: AsyncHTTPServerHandler {
         self.sweep = sweep
         self.sources = sources
         fleet = FleetWatch(context, lanes)
-        let greeting = LiveGreeting(context)
+        let greeting = LiveGreeting(gateway: context.runtime.name, context.current)
         feed = LiveFeed(
             context.alarms, greeting: { greeting.json },
             look: { [isStopping] isWhole in
@@ -65,14 +66,32 @@ package final class AdminService: AsyncHTTPServerHandler {
                 AdminPath(.readyz) { _, _ in await self.readiness() },
                 AdminPath(.metrics) { _, _ in await self.metrics() },
                 AdminPath(.fleet) { _, _ in try await self.fleetAnswer() },
-            ] + TraceAdmin(context: context, lanes: lanes).paths + DeadAdmin(context: context).paths
-                + ReloadAdmin(reloader: reloader).paths
-                + PauseAdmin(context: context, lanes: lanes).paths
-                + CancelAdmin(context: context, lanes: lanes).paths
-                + PeopleAdmin(context: context, lanes: lanes, deviceReports: deviceReports).paths
-                + LevelAdmin(context: context).paths + trials.paths
-                + SendAdmin(context: context).paths + PageAdmin(feed: feed).paths
-                + RegistryAdmin(registry: context.store).paths + config.paths)
+            ] + operations + people + ReloadAdmin(reloader: reloader).paths
+                + LevelAdmin(runtime: context.runtime).paths + trials.paths
+                + PageAdmin(feed: feed).paths + config.paths)
+    }
+
+    /// What operators do with events and deliveries.
+    private var operations: [AdminPath] {
+        let (store, current, pauses) = (context.store, context.current, context.pauses)
+        let names: @Sendable () -> KnownNames = { KnownNames(current.generation) }
+        return TraceAdmin(store: store, current: current, pauses: pauses, lanes: lanes).paths
+            + DeadAdmin(store: store, names: names).paths
+            + PauseAdmin(pauses: pauses, lanes: lanes, names: names, clock: context.clock).paths
+            + CancelAdmin(pauses: pauses, lanes: lanes, names: names, clock: context.clock).paths
+            + SendAdmin(registry: store, current: current, runtime: context.runtime).paths
+    }
+
+    /// What is stored about users.
+    private var people: [AdminPath] {
+        let (store, pauses) = (context.store, context.pauses)
+        let forgetting = Forgetting(
+            store: store, pauses: pauses, lanes: lanes,
+            reports: { [deviceReports] in deviceReports.reports(of: $0, from: "") },
+            clock: context.clock)
+        let export = PersonExport(store: store, pauses: pauses, clock: context.clock)
+        return PeopleAdmin(export: export, forgetting: forgetting).paths
+            + RegistryAdmin(registry: store).paths
     }
 
     /// Makes `/readyz` answer 503, so that load balancers stop sending requests.
@@ -83,7 +102,9 @@ package final class AdminService: AsyncHTTPServerHandler {
     }
 
     package func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        let access = AdminAccess(address, context.current.generation.plan.config.gateway)
+        let settings = context.current.generation.plan.config.gateway
+        let access = AdminAccess(
+            address, names: settings.adminHosts, token: settings.adminToken)
         switch paths.find(request.method, request.path) {
         case .found(let path):
             let refusal = access.refusal(request, isGuarded: path.call.isRecorded)

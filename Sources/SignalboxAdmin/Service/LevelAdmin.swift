@@ -7,7 +7,7 @@ internal import SignalboxObservability
 
 /// `GET /log-level` and `POST /log-level` on the admin listener.
 struct LevelAdmin: Sendable {
-    let context: DispatchContext
+    let runtime: GatewayRuntime
 
     var paths: [AdminPath] {
         [
@@ -17,7 +17,7 @@ struct LevelAdmin: Sendable {
     }
 
     private func answer() -> HTTPServerAnswer {
-        .json(["level": .string("\(context.logger.logLevel)")])
+        .json(["level": .string("\(runtime.logger.logLevel)")])
     }
 
     private func set(_ given: String) throws -> HTTPServerAnswer {
@@ -27,12 +27,12 @@ struct LevelAdmin: Sendable {
             throw Problem(
                 400, "level must be one of \(LogLevels.all.joined(separator: ", "))\(hint)")
         }
-        guard let log = context.runtime.logLevel else {
+        guard let log = runtime.logLevel else {
             throw Problem(409, "the program that embeds the gateway has a logger of its own")
         }
         let before = log.level
         log.level = level
-        context.runtime.records.notice(
+        runtime.records.notice(
             "log level changed", metadata: ["before": "\(before)", "after": "\(level)"])
         return answer()
     }

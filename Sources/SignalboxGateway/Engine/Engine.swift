@@ -85,7 +85,10 @@ package final class Engine: Sendable {
         let current = CurrentGeneration(empty)
         context = DispatchContext(
             runtime: runtime, store: store, current: current, ids: ids,
-            users: await UserNames.open(style, store), pauses: PauseOrders(store, runtime),
+            users: await UserNames.open(style, store),
+            pauses: PauseOrders(
+                store, alarms: runtime.alarms, logger: runtime.logger,
+                gauge: runtime.metrics.paused, clock: runtime.clock),
             audit: Audit(runtime), spans: ActiveSpans(SpanExporter(runtime)),
             outcomes: OutcomeStream(
                 store: store,

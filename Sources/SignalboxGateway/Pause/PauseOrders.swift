@@ -1,8 +1,8 @@
-internal import Logging
+package import Logging
 package import SignalboxCore
 package import SignalboxDispatch
-internal import SignalboxObservability
-internal import SignalboxThreads
+package import SignalboxObservability
+package import SignalboxThreads
 internal import Synchronization
 
 /// What operators have paused and cancelled, stored so that it survives restarts and applies to a whole fleet.
@@ -23,12 +23,22 @@ package final class PauseOrders: Sendable {
     }
 
     private let store: any GatewayStore
-    private let runtime: GatewayRuntime
+    private let alarms: AlarmClock
+    private let logger: Logger
+    /// The gauge of what is paused.
+    private let gauge: Gauges
+    private let clock: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    package init(_ store: any GatewayStore, _ runtime: GatewayRuntime) {
+    package init(
+        _ store: any GatewayStore, alarms: AlarmClock, logger: Logger, gauge: Gauges,
+        clock: @escaping @Sendable () -> UInt64
+    ) {
         self.store = store
-        self.runtime = runtime
+        self.alarms = alarms
+        self.logger = logger
+        self.gauge = gauge
+        self.clock = clock
     }
 
     /// In order of kind and name.
@@ -124,7 +134,7 @@ package final class PauseOrders: Sendable {
 
     /// Ends all deliveries of a user received until now; false if there are too many such orders.
     package func forget(_ user: UserKey) async throws(StoreFailure) -> Bool {
-        let now = runtime.clock()
+        let now = clock()
         let (seed, isRoom) = state.withLock { state in
             state.forgotten.removeAll(beforeUnixMs: now - min(now, CancelEntry.keptMs))
             return (state.forgotten.seed, state.forgotten.count < ForgottenEntry.countMax)
@@ -198,7 +208,7 @@ package final class PauseOrders: Sendable {
 
     /// Polls for pauses made by other gateways from now on; `onChange` is called for each change.
     func watch(_ onChange: @escaping @Sendable () -> Void) {
-        runtime.alarms.after(ms: Self.lookMs) { [weak self] in
+        alarms.after(ms: Self.lookMs) { [weak self] in
             guard let self else { return }
             guard store.isShared else { return watch(onChange) }
             Task {
@@ -242,7 +252,7 @@ package final class PauseOrders: Sendable {
             for entry in found.compactMap({ ForgottenEntry(key: $0.key, $0.value) }) {
                 state.forgotten.add(entry.mark, beforeUnixMs: entry.beforeUnixMs)
             }
-            let now = runtime.clock()
+            let now = clock()
             state.forgotten.removeAll(beforeUnixMs: now - min(now, CancelEntry.keptMs))
             state.forgottenStamp = stamp
             return state.forgotten != before
@@ -263,27 +273,27 @@ package final class PauseOrders: Sendable {
         if let sender = entry.order.sender { fields["plugin.instance"] = "\(sender)" }
         if let route = entry.order.route { fields["route.name"] = "\(route)" }
         if let event = entry.order.eventID { fields["event.id"] = "\(event)" }
-        runtime.logger.notice("cancelled, what waits is not sent", metadata: fields)
+        logger.notice("cancelled, what waits is not sent", metadata: fields)
     }
 
     /// `resumer`: nil if another gateway was asked, which logs it itself.
     private func note(_ before: PauseEntry?, _ after: PauseEntry?, by resumer: PauseNote? = nil) {
         guard before != after, let entry = after ?? before else { return }
-        runtime.metrics.paused.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)
+        gauge.set(after == nil ? 0 : 1, entry.kind.rawValue, entry.name)
         var fields: Logger.Metadata = [entry.kind.field: "\(entry.name)"]
         if after != nil {
             fields["by"] = "\(entry.note.by)"
             fields["address"] = "\(entry.note.address)"
             fields["reason"] = "\(entry.note.reason)"
-            runtime.logger.notice("paused, its deliveries wait", metadata: fields)
+            logger.notice("paused, its deliveries wait", metadata: fields)
         } else {
-            let now = runtime.clock()
+            let now = clock()
             fields["paused_ms"] = "\(now - min(now, entry.note.sinceUnixMs))"
             if let resumer {
                 fields["by"] = "\(resumer.by)"
                 fields["address"] = "\(resumer.address)"
             }
-            runtime.logger.notice("resumed", metadata: fields)
+            logger.notice("resumed", metadata: fields)
         }
     }
 }

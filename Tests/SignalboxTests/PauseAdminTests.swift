@@ -1,0 +1,47 @@
+import SignalboxCore
+import SignalboxGateway
+import Testing
+
+/// Orders of operators on the admin listener.
+@Suite struct PauseAdminTests {
+    @Test func `a pause says who asked and why, and ends when it is resumed`() async throws {
+        let rig = AdminRig()
+        let body = #"{"sender":"apns","by":"ann\n","reason":"key rotated"}"#
+        let first = await rig.post("/pause", body)
+        #expect(first.json["changed"] == true && first.json["was_paused"] == false)
+        let entry = await rig.get("/paused").json["paused"]?[0]
+        #expect(entry?["sender"] == "apns" && entry?["by"] == "ann")
+        #expect(entry?["reason"] == "key rotated")
+        #expect(await rig.post("/pause", body).json["was_paused"] == true)
+        #expect(await rig.post("/resume", #"{"sender":"apns"}"#).json["changed"] == true)
+        #expect(await rig.post("/resume", #"{"sender":"apns"}"#).json["changed"] == false)
+        #expect(await rig.get("/paused").json["paused"] == [])
+    }
+
+    @Test(arguments: [
+        (#"{"sender":"apn"}"#, 404, #"there is no sender "apn" (did you mean "apns"?)"#),
+        (#"{"route":"x"}"#, 404, "there is no route"), ("{}", 400, "either sender or route"),
+        (#"{"sender":"apns","route":"replies"}"#, 400, "either"),
+    ])
+    func `a name that nobody has is refused`(body: String, status: Int, words: String) async throws
+    {
+        let rig = AdminRig()
+        for verb in ["/pause", "/resume"] {
+            let answer = await rig.post(verb, body)
+            #expect(answer.status == status)
+            #expect(answer.json["detail"]?.string?.contains(words) == true, "\(answer.json.text)")
+        }
+        #expect(await rig.get("/paused").json["paused"] == [])
+    }
+
+    @Test func `an order to cancel names what it is about`() async throws {
+        let rig = AdminRig()
+        for (body, status) in [
+            ("{}", 400), (#"{"gone":true}"#, 400), (#"{"sender":"old"}"#, 404),
+            (#"{"sender":"old","gone":true}"#, 200), (#"{"older_than_ms":1000,"by":"bo"}"#, 200),
+            (#"{"all":true}"#, 200),
+        ] { #expect(await rig.post("/waiting/cancel", body).status == status, "\(body)") }
+        let orders = await rig.get("/waiting/cancelled").json
+        #expect(orders.items("orders").map { $0["sender"]?.string } == [nil, "old", nil])
+    }
+}
