@@ -1,7 +1,7 @@
 internal import Logging
 internal import SignalboxConfig
 package import SignalboxCore
-internal import SignalboxDispatch
+package import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxThreads
@@ -14,34 +14,14 @@ internal import Synchronization
 /// Of several gateways only one sends to the receiver: the one that holds its claim in the store. The others wait for
 /// the end of the claim.
 package final class OutcomeSender: Sendable {
-    /// Why nothing gets through, and since when.
-    package struct Hold: Sendable {
-        var cause: Breaker.Cause
-        var reason: String
-        var sinceUnixMs: UInt64
-    }
-
     private struct State {
-        /// The next sequence number to send.
-        var next: UInt64
-        var claim = ClaimTerm()
-        var breaker = Breaker()
-        var hold: Hold?
-        /// Reduced after a 413.
-        var countMax = OutcomeBatch.countMax
-        /// Whether the stream has grown since it was read.
-        var isWoken = false
-        var isStopped = false
-        /// The suspended task, the number of its pause, and whether new outcomes end it.
+        var steps: OutcomeSendState
+        /// The suspended task, and the number of its pause.
         var waiter: CheckedContinuation<Void, Never>?
         var pause = 0
-        var isWakeable = false
+        /// Whether something happened that the next step must know before a pause.
+        var isDisturbed = false
     }
-
-    /// Longest wait for new outcomes; a commit ends it at once.
-    private static let idleMs: UInt64 = 60_000
-    /// The least time between batches that are not full.
-    private static let paceMs: UInt64 = 1_000
 
     let receiver: OutcomeReceiver
     private let store: any GatewayStore
@@ -67,7 +47,7 @@ package final class OutcomeSender: Sendable {
         self.metrics = metrics
         self.clock = clock
         self.underWay = underWay
-        state = Mutex(State(next: next))
+        state = Mutex(State(steps: OutcomeSendState(from: next)))
     }
 
     /// The receiver's name.
@@ -91,15 +71,15 @@ package final class OutcomeSender: Sendable {
     }
 
     /// Why it is held, or nil.
-    package var hold: Hold? { state.withLock { $0.hold } }
+    package var hold: OutcomeSendState.Hold? { state.withLock { $0.steps.hold } }
 
     /// Whether another gateway sends.
-    private var isStandby: Bool { state.withLock { $0.claim.isStandby } }
+    private var isStandby: Bool { state.withLock { $0.steps.claim.isStandby } }
 
     /// How many outcomes are pending, including unwanted ones; 0 if another gateway sends.
     package var waitingCount: UInt64 {
         guard !isStandby else { return 0 }
-        let (next, end) = (state.withLock { $0.next }, store.nextOutcome)
+        let (next, end) = (state.withLock { $0.steps.next }, store.nextOutcome)
         return end - min(end, next)
     }
 
@@ -107,29 +87,21 @@ package final class OutcomeSender: Sendable {
         Task { await self.run() }
     }
 
-    func wake() {
-        end {
-            $0.isWoken = true; return $0.isWakeable
-        }
-    }
+    func wake() { end { $0.wake() } }
 
     /// The cause may be fixed.
-    func tryNow() {
-        end { state in
-            state.breaker.tryNow()
-            return state.breaker.isOpen
-        }
-    }
+    func tryNow() { end { $0.tryNow() } }
 
     func stop() {
         end {
-            $0.isStopped = true; return true
+            $0.stop()
+            return true
         }
     }
 
     /// Lets another gateway send at once.
     func release() async {
-        guard state.withLock({ $0.claim.isWorthReleasing }) else { return }
+        guard state.withLock({ $0.steps.claim.isWorthReleasing }) else { return }
         // If that fails, the claim expires.
         _ = try? await store.claimOutcomes(for: name, forMs: 0)
     }
@@ -137,27 +109,36 @@ package final class OutcomeSender: Sendable {
     // MARK: Waiting
 
     /// Ends a pause, if `change` says so.
-    private func end(_ change: (inout State) -> Bool) {
+    private func end(_ change: (inout OutcomeSendState) -> Bool) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard change(&state) else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
+            guard change(&state.steps) else { return nil }
+            state.isDisturbed = true
+            return Self.taken(&state.waiter)
         }
         waiter?.resume()
     }
 
-    /// Waits this long or, if `wakeable`, until outcomes are appended.
-    private func pause(ms: UInt64, wakeable: Bool = false) async {
+    private static func taken(
+        _ waiter: inout CheckedContinuation<Void, Never>?
+    ) -> CheckedContinuation<Void, Never>? {
+        defer { waiter = nil }
+        return waiter
+    }
+
+    private func pause(ms: UInt64) async {
         await withCheckedContinuation { continuation in
             let number = state.withLock { state -> Int? in
-                if state.isStopped || wakeable && state.isWoken { return nil }
+                if state.isDisturbed { return nil }
                 state.pause += 1
                 state.waiter = continuation
-                state.isWakeable = wakeable
                 return state.pause
             }
             guard let number else { return continuation.resume() }
-            alarms.after(ms: ms) { [weak self] in self?.end { $0.pause == number } }
+            alarms.after(ms: ms) { [weak self] in
+                self?.state.withLock { state in
+                    state.pause == number ? Self.taken(&state.waiter) : nil
+                }?.resume()
+            }
         }
     }
 
@@ -166,72 +147,52 @@ package final class OutcomeSender: Sendable {
     // MARK: Work
 
     private func run() async {
-        var lastMs: UInt64 = 0
-        var isBehind = false
-        while !state.withLock({ $0.isStopped }) {
-            let now = Self.nowMs
-            if case .none(let until) = state.withLock({ $0.breaker.permission(nowMs: now) }) {
-                await pause(ms: until - now)
-                continue
+        while true {
+            let step = state.withLock { state in
+                state.isDisturbed = false
+                return state.steps.step(nowMs: Self.nowMs)
             }
-            if !isBehind, now < lastMs + Self.paceMs {
-                await pause(ms: lastMs + Self.paceMs - now)
-                continue
-            }
-            guard await hasClaim() else {
-                await pause(ms: ClaimTerm.lookMs)
-                continue
-            }
-            guard let (batch, hasMore) = await read() else {
-                await pause(ms: Self.paceMs)
-                continue
-            }
-            isBehind = hasMore
-            if batch.count > 0 {
-                lastMs = Self.nowMs
-                await post(batch)
-            } else if batch.next > state.withLock({ $0.next }) {
-                // The receiver wanted none of it.
-                lastMs = Self.nowMs
-                await taken(batch)
-            } else if !hasMore {
-                // Appends by other gateways are not signalled, so they are polled for.
-                let isShared = state.withLock { $0.claim.isShared }
-                await pause(ms: isShared ? Self.paceMs : Self.idleMs, wakeable: true)
+            switch step {
+            case .stop: return
+            case .wait(let ms): await pause(ms: ms)
+            case .claim: await claim()
+            case .read(let next, let countMax): await send(from: next, countMax)
             }
         }
     }
 
-    /// Whether this gateway may send a batch now; claims the receiver or extends the claim.
-    private func hasClaim() async -> Bool {
-        let now = Self.nowMs
-        if state.withLock({ $0.claim.isEnough(nowMs: now) }) { return true }
+    /// Claims the receiver, or extends the claim.
+    private func claim() async {
+        let asked = Self.nowMs
         do {
             let claim = try await store.claimOutcomes(for: name, forMs: ClaimTerm.lastsMs)
-            state.withLock { state in
-                state.claim.take(claim, askedMs: now)
-                // Batches already taken must not be sent again, even if the position could not be stored.
-                state.next = max(state.next, claim?.next ?? 0)
-            }
-            return claim != nil
+            state.withLock { $0.steps.claimed(claim, askedMs: asked, nowMs: Self.nowMs) }
         } catch {
             failedToRead(error)
-            // A gateway that has lost its store must not block the others.
-            return false
+            state.withLock { $0.steps.claimFailed(nowMs: Self.nowMs) }
+        }
+    }
+
+    private func send(from next: UInt64, _ countMax: Int) async {
+        guard let (batch, hasMore) = await read(from: next, countMax) else {
+            return state.withLock { $0.steps.readFailed(nowMs: Self.nowMs) }
+        }
+        switch state.withLock({ $0.steps.read(batch, hasMore: hasMore, nowMs: Self.nowMs) }) {
+        case .post: await post(batch)
+        case .skip: await keep(batch.next)
+        case .nothing: break
         }
     }
 
     private func failedToRead(_ error: any Error) {
-        guard !state.withLock({ $0.isStopped }) else { return }
+        guard !state.withLock({ $0.steps.isOver }) else { return }
         logger.error("failed to read outcomes", metadata: fields(["error": "\(error)"]))
     }
 
     /// The next batch, and whether more follows; nil if the store cannot be read.
-    private func read() async -> (OutcomeBatch, hasMore: Bool)? {
-        let (next, countMax) = state.withLock { state in
-            state.isWoken = false
-            return (state.next, state.countMax)
-        }
+    private func read(
+        from next: UInt64, _ countMax: Int
+    ) async -> (OutcomeBatch, hasMore: Bool)? {
         let most = min(countMax, transport.countMax(of: receiver))
         var batch = OutcomeBatch(from: next, wish: receiver.wish, countMax: most)
         do {
@@ -247,39 +208,26 @@ package final class OutcomeSender: Sendable {
     }
 
     private func post(_ batch: OutcomeBatch) async {
-        state.withLock { $0.breaker.probe(Self.probe, nowMs: Self.nowMs) }
         underWay.adjust(by: 1)
         defer { underWay.adjust(by: -1) }
         guard let verdict = await transport.send(batch, to: receiver, unixMs: clock()) else {
             return stop()
         }
         metrics.outcomeRequests[name, verdict.name].add()
-        take(verdict, of: batch)
-        guard case .taken = verdict else { return }
+        let causes = state.withLock { state in
+            state.steps.answered(
+                verdict, to: batch, nowMs: Self.nowMs, unixMs: clock(),
+                random: Double.random(in: 0..<1))
+        }
+        report(verdict, causes.before, causes.after)
+        guard verdict == .taken else { return }
         metrics.outcomesSent[name].add(Int64(batch.count))
-        await taken(batch)
+        await keep(batch.next)
     }
 
-    /// The breaker's id for the batch that probes.
-    private static let probe: UInt64 = 1
-
-    private func take(_ verdict: OutcomeVerdict, of batch: OutcomeBatch) {
-        let (before, after) = state.withLock { state in
-            let before = state.breaker.cause
-            state.breaker.take(
-                verdict.breakers, of: Self.probe, nowMs: Self.nowMs,
-                random: Double.random(in: 0..<1))
-            if case .tooLarge = verdict { state.countMax = max(1, batch.count / 2) }
-            let cause = state.breaker.cause
-            if let cause {
-                state.hold = Hold(
-                    cause: cause, reason: verdict.reason,
-                    sinceUnixMs: state.hold?.sinceUnixMs ?? clock())
-            } else {
-                state.hold = nil
-            }
-            return (before, cause)
-        }
+    private func report(
+        _ verdict: OutcomeVerdict, _ before: Breaker.Cause?, _ after: Breaker.Cause?
+    ) {
         guard before != after else { return }
         guard let after else {
             logger.notice("receiver of outcomes is back", metadata: fields())
@@ -301,12 +249,10 @@ package final class OutcomeSender: Sendable {
         }
     }
 
-    /// Moves the receiver's position behind this batch. If that cannot be stored, the receiver may get the batch again
-    /// after a restart.
-    private func taken(_ batch: OutcomeBatch) async {
-        state.withLock { $0.next = batch.next }
+    /// Stores the receiver's position. If that fails, the receiver may get the last batch again after a restart.
+    private func keep(_ next: UInt64) async {
         do {
-            try await store.outcomesTaken(by: name, next: batch.next)
+            try await store.outcomesTaken(by: name, next: next)
         } catch {
             logger.warning(
                 "failed to store a receiver's position in the outcomes",

@@ -3,17 +3,7 @@ internal import SignalboxCrypto
 internal import SignalboxDispatch
 internal import SignalboxHTTP
 
-/// What a receiver's answer to a batch means.
-enum OutcomeVerdict: Sendable {
-    /// It accepted the batch.
-    case taken
-    /// It may accept the same batch later.
-    case later(Breaker.Cause, hintMs: UInt64, reason: String, detail: String)
-    /// The batch is too large; a smaller one may be accepted.
-    case tooLarge
-    /// It rejects all such batches until an operator fixes it.
-    case refused(reason: String)
-
+extension OutcomeVerdict {
     /// Reads the answer to a batch of `count` outcomes.
     init(_ answer: RESTAnswer, count: Int) {
         let seconds = answer.header("retry-after").flatMap { UInt64($0) } ?? 0
@@ -36,35 +26,6 @@ enum OutcomeVerdict: Sendable {
             kind == .invalid
             ? .refused(reason: "invalid")
             : .later(.down, hintMs: 0, reason: "\(kind)", detail: message)
-    }
-
-    /// For a metric.
-    var name: String {
-        switch self {
-        case .taken: "taken"
-        case .later: "failed"
-        case .tooLarge, .refused: "refused"
-        }
-    }
-
-    var reason: String {
-        switch self {
-        case .taken: ""
-        case .later(_, _, let reason, _), .refused(let reason): reason
-        case .tooLarge: "413"
-        }
-    }
-
-    var detail: String { if case .later(_, _, _, let detail) = self { detail } else { "" } }
-
-    /// What it means for the breaker.
-    var breakers: Breaker.Verdict {
-        switch self {
-        case .taken: .up
-        case .later(let cause, let hintMs, _, _): .closed(cause, hintMs: hintMs)
-        case .tooLarge: .closed(.throttled, hintMs: 0)
-        case .refused: .closed(.misconfigured, hintMs: 0)
-        }
     }
 }
 

@@ -1,9 +1,9 @@
 internal import SignalboxCore
 
 /// Until when this gateway holds the claim to send a receiver's outcomes, by its steady clock.
-struct ClaimTerm: Sendable {
+package struct ClaimTerm: Sendable {
     /// How long a claim lasts, and so how soon another gateway takes over from one that died.
-    static let lastsMs: UInt64 = 30_000
+    package static let lastsMs: UInt64 = 30_000
     /// The least time a claim must have left when a request begins: more than a request takes.
     private static let leftMs: UInt64 = 15_000
     /// How often a gateway without the claim tries to get it.
@@ -11,9 +11,9 @@ struct ClaimTerm: Sendable {
 
     private var untilMs: UInt64 = 0
     /// Whether other gateways append to the stream, too.
-    private(set) var isShared = false
+    package private(set) var isShared = false
     /// Whether another gateway is known to send.
-    private(set) var isStandby = false
+    package private(set) var isStandby = false
 
     /// Whether a request may begin.
     func isEnough(nowMs: UInt64) -> Bool { untilMs > nowMs + Self.leftMs }
@@ -30,5 +30,5 @@ struct ClaimTerm: Sendable {
     }
 
     /// Whether there is a claim that other gateways wait for.
-    var isWorthReleasing: Bool { isShared && untilMs > 0 }
+    package var isWorthReleasing: Bool { isShared && untilMs > 0 }
 }
