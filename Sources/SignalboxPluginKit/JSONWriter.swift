@@ -63,6 +63,18 @@ public struct JSONWriter: Sendable {
         string(text)
     }
 
+    /// Writes a member with an integer.
+    public mutating func member(_ name: String, _ value: some BinaryInteger) {
+        key(name)
+        integer(value)
+    }
+
+    /// Writes a member with true or false.
+    public mutating func member(_ name: String, _ value: Bool) {
+        key(name)
+        boolean(value)
+    }
+
     /// Writes a placeholder for a string that differs between uses of this JSON. The bytes so far, with
     /// the opening quote, are the first part; the bytes that follow are the second.
     ///
