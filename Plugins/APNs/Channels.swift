@@ -2,35 +2,21 @@ import SignalboxPluginKit
 
 /// The paths under which a backend manages the broadcast channels of the instance's apps; Apple keeps them.
 struct Channels: Sendable {
-    static let schema = """
-        {
-          "type": "object", "required": ["path", "bearer"],
-          "description": "lets your backend make and delete broadcast channels",
-          "properties": {
-            "path": {
-              "type": "string", "pattern": "^(/[A-Za-z0-9._~-]+)+$", "maxLength": 256,
-              "description": "such as /apns/channels; below it are /{app} and /{app}/{channel}"
-            },
-            "bearer": {
-              "type": "string", "format": "secret", "minLength": 16,
-              "description": "what your backend sends as Authorization: Bearer"
-            },
-            "endpoint": {
-              "type": "string", "format": "uri", "default": "",
-              "description": "another origin than Apple's api-manage-broadcast"
-            }
-          }
-        }
-        """
-    private static let secret = "channels.bearer"
     private static let timeoutMs: UInt32 = 10_000
 
     let path: String
+    /// Name of the secret.
+    private let bearer: String
     let endpoint: String
 
-    init(_ json: JSON) {
-        path = json["path"]?.string ?? ""
-        endpoint = json["endpoint"]?.string ?? ""
+    init(_ keys: Keys) {
+        path = keys.text(
+            "path", bytes: ...256, pattern: "^(/[A-Za-z0-9._~-]+)+$",
+            "such as /apns/channels; below it are /{app} and /{app}/{channel}")
+        bearer = keys.secret(
+            "bearer", bytes: 16..., isRequired: true,
+            "what your backend sends as Authorization: Bearer")
+        endpoint = keys.endpoint("", "another origin than Apple's api-manage-broadcast")
     }
 
     private var all: String { "\(path)/{app}" }
@@ -49,7 +35,7 @@ struct Channels: Sendable {
         let given = request.header("authorization") ?? ""
         let isBearer = given.lowercased().hasPrefix("bearer ")
         let isKnown = try host.secretEquals(
-            Self.secret, isBearer ? String(given.dropFirst("bearer ".count)) : "")
+            bearer, isBearer ? String(given.dropFirst("bearer ".count)) : "")
         guard isKnown else { throw PluginError(.auth, "the bearer token is not channels.bearer") }
         let app = request.param("app") ?? ""
         guard let account = config.account(for: app) else {
@@ -75,14 +61,14 @@ struct Channels: Sendable {
             call.body = Array(
                 #"{"message-storage-policy":\#(policy),"push-type":"LiveActivity"}"#.utf8)
         }
-        call.caFile = config.caFile
+        call.caFile = config.connections.caFile
         call.timeoutMs = Self.timeoutMs
         try send(call, try sink.deferred(timeoutMs: Self.timeoutMs + 5_000), host)
     }
 
     private func origin(_ account: Account) -> String {
         guard endpoint.isEmpty else { return endpoint }
-        return account.isProduction
+        return account.keys.isProduction
             ? "https://api-manage-broadcast.push.apple.com:2196"
             : "https://api-manage-broadcast.sandbox.push.apple.com:2195"
     }
@@ -91,9 +77,9 @@ struct Channels: Sendable {
     private static func storagePolicy(
         _ request: borrowing Request, _ account: Account, _ host: Host
     ) throws(PluginError) -> Int {
-        guard !request.bodyBytes.isEmpty else { return account.channelsStore ? 1 : 0 }
+        guard !request.bodyBytes.isEmpty else { return account.keys.channelsStore ? 1 : 0 }
         switch try host.parse(bodyOf: request)["storage"]?.string {
-        case nil: return account.channelsStore ? 1 : 0
+        case nil: return account.keys.channelsStore ? 1 : 0
         case "none": return 0
         case "most_recent": return 1
         default: throw PluginError(.invalid, "storage must be none or most_recent")

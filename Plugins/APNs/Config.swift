@@ -48,64 +48,47 @@ struct Config: Sendable {
             }
         """
 
-    static let schema = """
-        {
-          "type": "object", "family": "apns", "emits": {},
-          "addresses": { "token": "^channel:|[^A-Za-z0-9_-]" },
-          "payloadLimits": [
-            { "bytes": 5120, "header": "apns-push-type", "value": "voip" }, { "bytes": 4096 }
-          ],
-          "properties": {
-            \(credentialKeys),
-            "apps": {
-              "type": "array", "maxItems": 1000, "default": [],
-              "description": "apps with credentials and connections of their own",
-              "items": { "type": "object", "properties": { \(credentialKeys) } }
-            },
-            "channels": \(Channels.schema),
-            "port": { "type": "integer", "enum": [443, 2197], "default": 443 },
-            "endpoint": {
-              "type": "string", "format": "uri", "default": "",
-              "description": "another origin than Apple's, such as https://127.0.0.1:2197"
-            },
-            "ca": {
-              "type": "string", "format": "path", "default": "",
-              "description": "PEM file of trusted roots instead of the system's"
-            },
-            "request_timeout_ms": {
-              "type": "integer", "minimum": 100, "maximum": 60000, "default": 10000,
-              "description": "how long a push may take from submit to answer"
-            },
-            "connections": { "type": "integer", "minimum": 1, "maximum": 64, "default": 2 },
-            "token_check": {
-              "type": "string", "enum": ["hex", "lenient"], "default": "hex",
-              "description": "lenient takes tokens that are not hexadecimal, for simulators"
-            }
-          }
-        }
+    static let schema = Keys.schema(
         """
+        "family": "apns", "emits": {},
+        "addresses": { "token": "^channel:|[^A-Za-z0-9_-]" },
+        "payloadLimits": [
+          { "bytes": 5120, "header": "apns-push-type", "value": "voip" }, { "bytes": 4096 }
+        ]
+        """
+    ) { try Config($0, host: nil) }
 
     /// In the file's order; the first is the default.
     let accounts: [Account]
     let channels: Channels?
-    let caFile: String
-    let connections: UInt32
-    let requestTimeoutMs: UInt32
+    let connections: Connections
     let takesAnyToken: Bool
 
-    init(_ json: JSON, host: Host) throws(PluginError) {
-        let endpoint = json["endpoint"]?.string ?? ""
-        let port = json["port"]?.integer ?? 443
+    init(_ keys: Keys, host: Host?) throws(PluginError) {
+        let own = AppKeys(keys)
+        let apps = try keys.list(
+            "apps", count: ...1000, "apps with credentials and connections of their own",
+            AppKeys.init)
+        channels = try keys.object(
+            "channels", "lets your backend make and delete broadcast channels", Channels.init)
+        let port = keys.number("port", oneOf: [443, 2197])
+        let endpoint = keys.endpoint(
+            "", "another origin than Apple's, such as https://127.0.0.1:2197")
+        connections = keys.connections(2)
+        let check = keys.choice(
+            "token_check", ["hex", "lenient"],
+            "lenient takes tokens that are not hexadecimal, for simulators")
+        takesAnyToken = check == "lenient"
+        guard let host else { throw PluginError(.internal, "there is no host") }
         var accounts: [Account] = []
-        let apps = json["apps"]?.elements ?? []
-        if json["key"] != nil || json["certificate"] != nil || apps.isEmpty {
+        if !own.key.isEmpty || !own.certificate.isEmpty || apps.isEmpty {
             accounts.append(
-                try Account(json, path: "", endpoint: endpoint, port: port, host: host))
+                try Account(own, place: "", endpoint: endpoint, port: port, host: host))
         }
         for (index, app) in apps.enumerated() {
             accounts.append(
-                try Account(
-                    app, path: "apps.\(index).", endpoint: endpoint, port: port, host: host))
+                try Account(app, place: "apps.\(index)", endpoint: endpoint, port: port, host: host)
+            )
         }
         var seen: Set<String> = []
         for account in accounts {
@@ -114,15 +97,56 @@ struct Config: Sendable {
             }
         }
         self.accounts = accounts
-        channels = json["channels"].map { Channels($0) }
-        caFile = json["ca"]?.string ?? ""
-        connections = UInt32(clamping: json["connections"]?.integer ?? 2)
-        requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)
-        takesAnyToken = json["token_check"]?.string == "lenient"
     }
 
     /// The account for an app's pushes; an empty app means the default account.
     func account(for app: String) -> Account? {
         app.isEmpty ? accounts.first : accounts.first { $0.topics.contains(app) }
+    }
+}
+
+/// Keys of one app with its credentials: at the top level for one app, under `apps` for several.
+struct AppKeys: Sendable {
+    let teamID: String
+    let keyID: String
+    /// Names of secrets, or empty.
+    let key: String
+    let certificate: String
+    let certificateKey: String
+    let certificatePassword: String
+    let topic: String
+    let topics: [String]
+    /// Whether Apple keeps the newest message of a channel for devices that are away.
+    let channelsStore: Bool
+    let isProduction: Bool
+
+    init(_ keys: Keys) {
+        let id = "^[A-Za-z0-9]{1,32}$"
+        teamID = keys.text(
+            "team_id", pattern: id, default: "", "Apple's team id, 10 letters and digits")
+        keyID = keys.text(
+            "key_id", pattern: id, default: "", "id of the .p8 key, 10 letters and digits")
+        key = keys.secret("key", "the .p8 key, such as ${file:secrets/apns.p8}")
+        certificate = keys.secret(
+            "certificate", "client certificate instead of a key: a .p12 file, or a PEM chain")
+        certificateKey = keys.secret(
+            "certificate_key",
+            "private key of a PEM certificate, unless it stands in the same file")
+        certificatePassword = keys.secret(
+            "certificate_password", "password of the .p12 file or of the key")
+        topic = keys.text(
+            "topic", pattern: "^[A-Za-z0-9.-]{0,255}$", default: "",
+            "bundle id of the app; a certificate names its own")
+        topics = keys.texts(
+            "topics", count: ...400, pattern: "^[A-Za-z0-9.-]{1,255}$",
+            "further bundle ids that the same key serves")
+        let storage = keys.choice(
+            "channel_storage", ["none", "most_recent"],
+            "message storage policy of the app's broadcast channels")
+        channelsStore = storage == "most_recent"
+        let environment = keys.choice(
+            "environment", ["production", "sandbox", "development"],
+            "sandbox and development are the same")
+        isProduction = environment == "production"
     }
 }

@@ -2,89 +2,59 @@ import SignalboxPluginKit
 
 /// A set of credentials with the topics that it serves.
 struct Account: Sendable {
-    /// How the account authenticates.
-    enum Login: Sendable {
-        /// A JWT, signed with a `.p8` key.
-        case token(teamID: String, keyID: String)
-        /// A client certificate.
-        case certificate
-    }
-
-    /// Path of its keys in the config: empty, or `apps.0.`.
-    let path: String
+    let keys: AppKeys
     let topic: String
     /// Bundle ids, without the suffixes of push types.
     let topics: Set<String>
     /// Topics that the certificate allows, with suffixes; empty if it does not list any.
     let allowed: Set<String>
-    let login: Login
     let origin: String
-    let isProduction: Bool
-    /// Whether Apple keeps the newest message of a channel for devices that are away.
-    let channelsStore: Bool
-    let hasKeyFile: Bool
-    let hasPassword: Bool
-
     /// Name of its provider token among the instance's credentials.
     let providerToken: String
 
-    var usesToken: Bool {
-        if case .token = login { true } else { false }
-    }
+    /// It signs tokens with a `.p8` key, and needs no client certificate.
+    var usesToken: Bool { !keys.key.isEmpty }
 
+    /// `place` is the path of its keys in the config: empty, or `apps.0`.
     init(
-        _ json: JSON, path: String, endpoint: String, port: Int64, host: Host
+        _ keys: AppKeys, place: String, endpoint: String, port: Int, host: Host
     ) throws(PluginError) {
-        let place = path.isEmpty ? "" : "\(path.dropLast()): "
-        let hasKey = json["key"] != nil
-        let hasCertificate = json["certificate"] != nil
-        guard hasKey != hasCertificate else {
-            throw PluginError(
-                .invalid,
-                place
-                    + (hasKey
-                        ? "give either key or certificate, not both"
-                        : "give key with key_id and team_id, or certificate"))
+        func fault(_ words: String) -> PluginError {
+            PluginError(.invalid, place.isEmpty ? words : "\(place): \(words)")
         }
-        self.path = path
-        providerToken = "provider_token\(path.isEmpty ? "" : ".\(path.dropLast())")"
-        channelsStore = json["channel_storage"]?.string == "most_recent"
-        hasKeyFile = json["certificate_key"] != nil
-        hasPassword = json["certificate_password"] != nil
-        var topic = json["topic"]?.string ?? ""
-        var topics = Set(json["topics"]?.elements.compactMap(\.string) ?? [])
+        guard keys.key.isEmpty != keys.certificate.isEmpty else {
+            throw fault(
+                keys.key.isEmpty
+                    ? "give key with key_id and team_id, or certificate"
+                    : "give either key or certificate, not both")
+        }
+        self.keys = keys
+        providerToken = "provider_token\(place.isEmpty ? "" : ".\(place)")"
+        var topic = keys.topic
+        var topics = Set(keys.topics)
         var allowed: Set<String> = []
-        if hasKey {
-            let (team, key) = (json["team_id"]?.string ?? "", json["key_id"]?.string ?? "")
-            guard !team.isEmpty, !key.isEmpty else {
-                throw PluginError(.invalid, "\(place)a key needs key_id and team_id")
+        if !keys.key.isEmpty {
+            guard !keys.teamID.isEmpty, !keys.keyID.isEmpty else {
+                throw fault("a key needs key_id and team_id")
             }
-            guard !topic.isEmpty else {
-                throw PluginError(.invalid, "\(place)a key needs topic, the app's bundle id")
-            }
-            login = .token(teamID: team, keyID: key)
+            guard !topic.isEmpty else { throw fault("a key needs topic, the app's bundle id") }
         } else {
-            login = .certificate
-            let names = Self.topics(
-                of: try Self.certificate(
-                    path: path, hasPassword: json["certificate_password"] != nil, host: host))
+            let names = Self.topics(of: try Self.certificate(keys, host))
             allowed = Set(names)
             if topic.isEmpty { topic = names.first ?? "" }
             guard !topic.isEmpty else {
-                throw PluginError(.invalid, "\(place)the certificate names no topic; give topic")
+                throw fault("the certificate names no topic; give topic")
             }
             guard allowed.isEmpty || allowed.contains(topic) else {
-                throw PluginError(
-                    .invalid,
-                    "\(place)the certificate is for \(names.joined(separator: ", ")), not \(topic)")
+                throw fault(
+                    "the certificate is for \(names.joined(separator: ", ")), not \(topic)")
             }
             topics.formUnion(names.filter { !Self.isSuffixed($0, among: allowed) })
         }
         self.topic = topic
         self.topics = topics.union([topic])
         self.allowed = allowed
-        isProduction = json["environment"]?.string == "production"
-        let name = isProduction ? "api.push.apple.com" : "api.sandbox.push.apple.com"
+        let name = keys.isProduction ? "api.push.apple.com" : "api.sandbox.push.apple.com"
         origin = endpoint.isEmpty ? "https://\(name):\(port)" : endpoint
     }
 
@@ -97,17 +67,16 @@ struct Account: Sendable {
     }
 
     func certificate(_ host: Host) throws(PluginError) -> Certificate {
-        try Self.certificate(path: path, hasPassword: hasPassword, host: host)
+        try Self.certificate(keys, host)
     }
 
     private static func certificate(
-        path: String, hasPassword: Bool, host: Host
+        _ keys: AppKeys, _ host: Host
     ) throws(PluginError) -> Certificate {
         do throws(PluginError) {
-            return try host.certificate(
-                path + "certificate", password: hasPassword ? path + "certificate_password" : "")
+            return try host.certificate(keys.certificate, password: keys.certificatePassword)
         } catch {
-            throw PluginError(.invalid, "config.\(path)certificate: \(error.message)")
+            throw PluginError(.invalid, "config.\(keys.certificate): \(error.message)")
         }
     }
 
@@ -120,17 +89,26 @@ struct Account: Sendable {
         return certificate.userID.isEmpty ? [] : [certificate.userID]
     }
 
+    /// A new provider token.
+    func token(_ host: Host) throws(PluginError) -> String {
+        do throws(PluginError) {
+            return try host.webToken(.es256, key: keys.key, type: "", keyID: keys.keyID) { out in
+                out.member("iss", keys.teamID)
+                out.member("iat", host.nowUnixMs / 1000)
+            }
+        } catch {
+            throw PluginError(.invalid, "config.\(keys.key) does not sign: \(error.message)")
+        }
+    }
+
     func endpoint(_ config: Config) -> Endpoint {
-        var endpoint = Endpoint(origin: origin)
-        endpoint.caFile = config.caFile
+        var endpoint = Endpoint(origin: origin, config.connections)
         endpoint.isOneStreamFirst = usesToken
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
         endpoint.pingIdleMs = 60 * 60_000
         if !usesToken {
-            endpoint.clientCertificate = path + "certificate"
-            if hasKeyFile { endpoint.clientKey = path + "certificate_key" }
-            if hasPassword { endpoint.clientPassword = path + "certificate_password" }
+            endpoint.clientCertificate = keys.certificate
+            endpoint.clientKey = keys.certificateKey
+            endpoint.clientPassword = keys.certificatePassword
         }
         return endpoint
     }
@@ -166,34 +144,5 @@ enum DER {
         }
         guard bytes.endIndex - place >= length else { return nil }
         return (tag, bytes[place..<place + length], bytes[(place + length)...])
-    }
-}
-
-/// The provider token: a signed JWT.
-enum ProviderToken {
-    static func make(_ account: Account, nowUnixMs: UInt64, host: Host) throws(PluginError)
-        -> String
-    {
-        guard case .token(let teamID, let keyID) = account.login else { return "" }
-        var header = JSONWriter()
-        header.object { out in
-            out.member("alg", "ES256")
-            out.member("kid", keyID)
-        }
-        var claims = JSONWriter()
-        claims.object { out in
-            out.member("iss", teamID)
-            out.key("iat")
-            out.integer(nowUnixMs / 1000)
-        }
-        let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
-        do throws(PluginError) {
-            let signature = try host.sign(
-                .es256, key: account.path + "key", data: Array(text.utf8))
-            return text + "." + Base64URL.encode(signature)
-        } catch {
-            throw PluginError(
-                .invalid, "config.\(account.path)key does not sign: \(error.message)")
-        }
     }
 }

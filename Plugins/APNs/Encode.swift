@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 /// Turns deliveries into requests; shared content is rendered once.
-struct Encoder {
+struct Encoder: DeliveryEncoder {
     private struct Key: Hashable {
         var content: UInt
         var badge: Int32?
@@ -64,7 +64,7 @@ struct Encoder {
         draft.header("apns-push-type", payload.pushType)
         draft.header("apns-request-id", delivery.stableID, isIndexed: false)
         draft.header("apns-priority", payload.priority)
-        let seconds = account.channelsStore ? delivery.deadlineUnixMs / 1000 : 0
+        let seconds = account.keys.channelsStore ? delivery.deadlineUnixMs / 1000 : 0
         draft.header("apns-expiration", String(seconds), isIndexed: false)
         draft.appendBody(payload.bytes.span)
     }

@@ -81,8 +81,7 @@ enum LiveActivity {
                 out.strings("loc-args", own.arguments)
             }
         }
-        out.key("timestamp")
-        out.integer(eventUnixMs / 1000)
+        out.member("timestamp", eventUnixMs / 1000)
         guard !content.title.isEmpty || !content.body.isEmpty || !localized.isEmpty else { return }
         out.key("alert")
         out.object { out in

@@ -156,11 +156,9 @@ struct Payload: Sendable {
         switch pushType {
         case "background":
             // Apple allows no alert, badge or sound with it.
-            out.key("content-available")
-            out.integer(1)
+            out.member("content-available", 1)
         case "widgets", "controls":
-            out.key("content-changed")
-            out.boolean(true)
+            out.member("content-changed", true)
         default:
             let hasAlert =
                 !content.title.isEmpty || !content.subtitle.isEmpty || !content.body.isEmpty
@@ -170,16 +168,14 @@ struct Payload: Sendable {
                 out.object { out in localized.writeAlert(of: content, to: &out) }
             }
             if let badge {
-                out.key("badge")
-                out.integer(badge)
+                out.member("badge", badge)
             }
             out.member("sound", content.sound)
             out.member("thread-id", content.thread)
             out.member("category", content.category)
             // The app's extension fetches the image, so it must be allowed to change the push.
             if hasAlert, content.isMutable || !content.imageURL.isEmpty {
-                out.key("mutable-content")
-                out.integer(1)
+                out.member("mutable-content", 1)
             }
         }
     }

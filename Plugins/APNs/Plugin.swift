@@ -21,10 +21,10 @@ final class APNs: SendHTTPPlugin, IngestPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config, host: host)
+        self.config = try Config(Keys(config), host: host)
         // Fails at startup if the key cannot sign, which is a configuration error.
         for account in self.config.accounts where account.usesToken {
-            _ = try ProviderToken.make(account, nowUnixMs: host.nowUnixMs, host: host)
+            _ = try account.token(host)
         }
     }
 
@@ -35,9 +35,7 @@ final class APNs: SendHTTPPlugin, IngestPlugin {
     }
 
     private func define(_ account: Account) throws(PluginError) {
-        if case .token(let teamID, let keyID) = account.login,
-            teamID.utf8.count != 10 || keyID.utf8.count != 10
-        {
+        if account.keys.teamID.utf8.count != 10 || account.keys.keyID.utf8.count != 10 {
             host.write(.warn, "team_id or key_id does not have Apple's 10 characters")
         }
         let host = host
@@ -45,9 +43,9 @@ final class APNs: SendHTTPPlugin, IngestPlugin {
         try host.defineCredential(account.providerToken, minIntervalMs: 20 * 60_000) {
             () throws(PluginError) in
             let now = host.nowUnixMs
-            let token = try ProviderToken.make(account, nowUnixMs: now, host: host)
             return Credential(
-                value: token, refreshUnixMs: now + 50 * 60_000, expiresUnixMs: now + 59 * 60_000)
+                value: try account.token(host), refreshUnixMs: now + 50 * 60_000,
+                expiresUnixMs: now + 59 * 60_000)
         }
     }
 
@@ -67,7 +65,7 @@ final class APNs: SendHTTPPlugin, IngestPlugin {
             }
         }
         look()
-        host.watch(account.path + "certificate", look)
+        host.watch(account.keys.certificate, look)
     }
 
     var paths: [IngestPath] { config.channels?.paths ?? [] }
@@ -95,14 +93,7 @@ final class APNs: SendHTTPPlugin, IngestPlugin {
         var encoder = Encoder(
             config: config, account: account, topic: topic, authorization: authorization,
             host: host)
-        for index in 0..<batch.count {
-            let delivery = batch[index]
-            if let outcome = encoder.encode(delivery) {
-                try sink.settle([delivery.id], outcome)
-            } else {
-                try sink.send(encoder.draft, for: delivery.id)
-            }
-        }
+        try sink.send(batch, by: &encoder)
     }
 
     func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)

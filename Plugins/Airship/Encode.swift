@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 /// Turns deliveries into requests; shared content is rendered once, behind a gap for the audience.
-struct Encoder {
+struct Encoder: DeliveryEncoder {
     private struct Key: Hashable {
         var content: UInt
         var badge: Int32?

@@ -34,23 +34,18 @@ struct PlatformPart {
                 out.member("thread_id", content.thread)
                 out.member("category", content.category)
                 if content.isMutable || !content.imageURL.isEmpty {
-                    out.key("mutable_content")
-                    out.boolean(true)
+                    out.member("mutable_content", true)
                 }
             } else if badge == nil || content.isSilent || content.isWithdrawn {
-                out.key("content_available")
-                out.boolean(true)
+                out.member("content_available", true)
             }
             if let badge, !content.isWithdrawn, !content.isSilent {
-                out.key("badge")
-                out.integer(badge)
+                out.member("badge", badge)
             }
             out.member("collapse_id", CollapseKey.shortened(content.collapse))
-            out.key("priority")
-            out.integer(isShown && (content.priority ?? .high) == .high ? 10 : 5)
+            out.member("priority", isShown && (content.priority ?? .high) == .high ? 10 : 5)
             if let secondsLeft {
-                out.key("expiry")
-                out.integer(secondsLeft)
+                out.member("expiry", secondsLeft)
             }
             writeExtras(asText: false, to: &out)
         }
@@ -66,8 +61,7 @@ struct PlatformPart {
             if name != "amazon" {
                 out.member("delivery_priority", content.priority == .high ? "high" : "normal")
                 if let secondsLeft {
-                    out.key("time_to_live")
-                    out.integer(min(secondsLeft, 2_419_200))
+                    out.member("time_to_live", min(secondsLeft, 2_419_200))
                 }
                 if isShown {
                     out.member("notification_channel", androidChannel)

@@ -13,20 +13,15 @@ final class Airship: SendHTTPPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         // Fails at startup if the secret is missing or empty.
         _ = try self.config.authorization(host)
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
-        guard config.serves(app) else {
-            throw PluginError(.notFound, "\"\(app)\" is not one of config.apps")
-        }
-        var endpoint = Endpoint(origin: config.origin)
-        endpoint.caFile = config.caFile
+        try config.apps.check(app)
+        var endpoint = Endpoint(origin: config.origin, config.connections)
         endpoint.isALPNRequired = true
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
         return endpoint
     }
 
@@ -36,14 +31,7 @@ final class Airship: SendHTTPPlugin {
         // Read each time, so that a changed secret file counts at once.
         let authorization = try config.authorization(host)
         var encoder = Encoder(config: config, authorization: authorization, host: host)
-        for index in 0..<batch.count {
-            let delivery = batch[index]
-            if let outcome = encoder.encode(delivery) {
-                try sink.settle([delivery.id], outcome)
-            } else {
-                try sink.send(encoder.draft, for: delivery.id)
-            }
-        }
+        try sink.send(batch, by: &encoder)
     }
 
     func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)

@@ -3,9 +3,7 @@ import SignalboxPluginKit
 /// The files that associate a domain with its apps.
 enum Files {
     /// Universal Links and shared web credentials.
-    static func apple(_ apps: [JSON], isLegacy: Bool) -> [UInt8] {
-        func paths(_ app: JSON) -> [String] { app["paths"]?.elements.compactMap(\.string) ?? [] }
-        func id(_ app: JSON) -> String { app["app_id"]?.string ?? "" }
+    static func apple(_ apps: [AppleApp], isLegacy: Bool) -> [UInt8] {
         var out = JSONWriter()
         out.object { out in
             out.key("applinks")
@@ -16,37 +14,37 @@ enum Files {
                 }
                 out.key("details")
                 out.array { out in
-                    for app in apps where !paths(app).isEmpty {
+                    for app in apps where !app.paths.isEmpty {
                         out.object { out in
                             out.key("appIDs")
-                            out.array { $0.string(id(app)) }
+                            out.array { $0.string(app.id) }
                             out.key("components")
                             out.array { out in
-                                for path in paths(app) {
+                                for path in app.paths {
                                     out.object { $0.member("/", path) }
                                 }
                             }
                             guard isLegacy else { return }
-                            out.member("appID", id(app))
+                            out.member("appID", app.id)
                             out.key("paths")
-                            out.array { out in for path in paths(app) { out.string(path) } }
+                            out.array { out in for path in app.paths { out.string(path) } }
                         }
                     }
                 }
             }
-            let shared = apps.filter { $0["webcredentials"]?.boolean == true }
+            let shared = apps.filter { $0.sharesCredentials }
             guard !shared.isEmpty else { return }
             out.key("webcredentials")
             out.object { out in
                 out.key("apps")
-                out.array { out in for app in shared { out.string(id(app)) } }
+                out.array { out in for app in shared { out.string(app.id) } }
             }
         }
         return out.bytes
     }
 
     /// Digital Asset Links.
-    static func android(_ apps: [JSON]) -> [UInt8] {
+    static func android(_ apps: [AndroidApp]) -> [UInt8] {
         var out = JSONWriter()
         out.array { out in
             for app in apps {
@@ -56,13 +54,8 @@ enum Files {
                     out.key("target")
                     out.object { out in
                         out.member("namespace", "android_app")
-                        out.member("package_name", app["package"]?.string ?? "")
-                        out.key("sha256_cert_fingerprints")
-                        out.array { out in
-                            for one in app["fingerprints"]?.elements ?? [] {
-                                out.string(one.string ?? "")
-                            }
-                        }
+                        out.member("package_name", app.package)
+                        out.strings("sha256_cert_fingerprints", app.fingerprints)
                     }
                 }
             }

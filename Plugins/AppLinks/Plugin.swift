@@ -10,7 +10,7 @@ final class AppLinks: IngestPlugin {
 
     private let config: Config
 
-    init(host: Host, config: JSON) throws(PluginError) { self.config = try Config(config) }
+    init(host: Host, config: JSON) throws(PluginError) { self.config = try Config(Keys(config)) }
 
     var paths: [IngestPath] {
         config.files.keys.sorted().map { IngestPath($0, methods: ["GET", "HEAD"]) }

@@ -24,8 +24,7 @@ extension CustomerInsights {
         body.object { out in
             out.member("TrackingId", tracking)
             out.member("DeviceToken", token)
-            out.key("PushNotificationStatus")
-            out.integer(status)
+            out.member("PushNotificationStatus", status)
         }
         var call = HTTPCall(
             "POST", "\(client.origin)\(client.prefix)/pushdatareceiver/events")

@@ -18,7 +18,7 @@ final class CustomerInsights: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         counters = Counters(host)
         cleanups = Cleanups(host: host)
         dryRuns = DryRuns(nowUnixMs: { host.nowUnixMs })

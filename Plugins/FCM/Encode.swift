@@ -2,7 +2,7 @@ import SignalboxPluginKit
 
 /// Turns deliveries into requests; shared content is rendered once, around a gap for the
 /// token.
-struct Encoder {
+struct Encoder: DeliveryEncoder {
     private struct Key: Hashable {
         var content: UInt
         var badge: Int32?

@@ -159,8 +159,7 @@ struct Message: Sendable {
                 out.member("click_action", content.category)
                 out.member("channel_id", config.androidChannel)
                 if let badge {
-                    out.key("notification_count")
-                    out.integer(badge)
+                    out.member("notification_count", badge)
                 }
             }
         }
@@ -199,8 +198,7 @@ struct Message: Sendable {
         to out: inout JSONWriter
     ) {
         guard !content.isSilent, !content.isWithdrawn else {
-            out.key("content-available")
-            out.integer(1)
+            out.member("content-available", 1)
             return
         }
         let hasText = !content.title.isEmpty || !content.body.isEmpty
@@ -210,15 +208,13 @@ struct Message: Sendable {
             out.object { out in localized.writeAlert(of: content, to: &out) }
         }
         if let badge {
-            out.key("badge")
-            out.integer(badge)
+            out.member("badge", badge)
         }
         out.member("sound", content.sound)
         out.member("thread-id", content.thread)
         out.member("category", content.category)
         if content.isMutable || !content.imageURL.isEmpty {
-            out.key("mutable-content")
-            out.integer(1)
+            out.member("mutable-content", 1)
         }
     }
 

@@ -17,7 +17,7 @@ final class FCM: SendHTTPPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = Config(config)
+        self.config = Config(Keys(config))
         account = try ServiceAccount(host)
         // Fails at startup if the key cannot sign, which is a configuration error.
         _ = try OAuth.assertion(account, host)
@@ -26,7 +26,7 @@ final class FCM: SendHTTPPlugin {
     func start() throws(PluginError) {
         let host = host
         let account = account
-        let caFile = config.caFile
+        let caFile = config.connections.caFile
         // A token is valid for an hour. The interval keeps late 401s for the old token from replacing the new one.
         try host.defineCredential(Self.accessToken, minIntervalMs: 1_000) {
             () throws(PluginError) in
@@ -35,14 +35,9 @@ final class FCM: SendHTTPPlugin {
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
-        guard config.serves(app) || app == projectID else {
-            throw PluginError(.notFound, "\"\(app)\" is not one of config.apps")
-        }
-        var endpoint = Endpoint(origin: config.origin)
-        endpoint.caFile = config.caFile
+        if app != projectID { try config.apps.check(app) }
+        var endpoint = Endpoint(origin: config.origin, config.connections)
         endpoint.isALPNRequired = true
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
         return endpoint
     }
 
@@ -52,14 +47,7 @@ final class FCM: SendHTTPPlugin {
         let token = try host.credential(Self.accessToken)
         var encoder = Encoder(
             config: config, projectID: projectID, authorization: "Bearer \(token)", host: host)
-        for index in 0..<batch.count {
-            let delivery = batch[index]
-            if let outcome = encoder.encode(delivery) {
-                try sink.settle([delivery.id], outcome)
-            } else {
-                try sink.send(encoder.draft, for: delivery.id)
-            }
-        }
+        try sink.send(batch, by: &encoder)
     }
 
     func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)

@@ -130,8 +130,7 @@ struct HuaweiContent {
                 ("collapse_key", "huawei_collapse_key"), ("fast_app_target", "fast_app_target"),
             ] {
                 guard let number = push[field]?.wholeNumber else { continue }
-                out.key(name)
-                out.integer(number)
+                out.member(name, number)
             }
             out.member("ttl", push.words("huawei_ttl"))
             out.member("bi_tag", push.words("bi_tag"))

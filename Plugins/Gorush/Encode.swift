@@ -168,8 +168,7 @@ struct AppleContent {
         }
         var out = JSONWriter()
         out.object { out in
-            out.key("critical")
-            out.integer(1)
+            out.member("critical", 1)
             out.member("name", name.isEmpty ? "default" : name)
             out.key("volume")
             out.raw(volume ?? "1.0")

@@ -16,7 +16,7 @@ final class Gorush: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         ignored = Dictionary(
             uniqueKeysWithValues: (Fields.ignored + ["other"]).map {
                 ($0, host.counter("fields_ignored_total", [("field", $0)]))
@@ -24,7 +24,7 @@ final class Gorush: IngestPlugin, BuildPlugin {
     }
 
     func start() throws(PluginError) {
-        guard config.isOpen else { return }
+        guard config.caller.isOpen else { return }
         host.write(.info, "no credentials are configured: everybody who reaches the port may push")
     }
 
@@ -35,14 +35,14 @@ final class Gorush: IngestPlugin, BuildPlugin {
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
         if request.pattern != config.path {
             // How many were sent is nobody else's business.
-            if request.pattern == Status.counts, try !isTrusted(request) {
+            if request.pattern == Status.counts, try !config.caller.fits(request, host) {
                 throw try refused(.credentials, sink)
             }
             let (code, body) = status.answer(request.pattern, host)
             try sink.respond(code, headers: Self.headers(body), body: body)
             return
         }
-        guard try isTrusted(request) else { throw try refused(.credentials, sink) }
+        guard try config.caller.fits(request, host) else { throw try refused(.credentials, sink) }
         guard let json = try? host.parse(request.body), let list = json["notifications"],
             list.kind == .array
         else { throw try refused(.missing, sink) }
@@ -88,8 +88,7 @@ final class Gorush: IngestPlugin, BuildPlugin {
     private static func answer(_ count: Int, _ failures: [Failure]) -> [UInt8] {
         var out = JSONWriter()
         out.object { out in
-            out.key("counts")
-            out.integer(count)
+            out.member("counts", count)
             out.key("logs")
             out.array { out in
                 for failure in failures {
@@ -127,27 +126,6 @@ final class Gorush: IngestPlugin, BuildPlugin {
         for (name, _) in push.members where !Fields.carries(name, platform: platform) {
             (ignored[name] ?? ignored["other"])?.add()
         }
-    }
-
-    /// Every configured check must pass.
-    private func isTrusted(_ request: borrowing Request) throws(PluginError) -> Bool {
-        var fits = true
-        if config.hasPassword {
-            let given = request.header("authorization") ?? ""
-            let isBasic = given.lowercased().hasPrefix("basic ")
-            let bytes = isBasic ? Base64URL.decode(given.dropFirst(6)) ?? [] : []
-            let text = String(decoding: bytes, as: UTF8.self)
-            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let isUser = parts.first.map { String($0) } == config.user
-            let password = parts.count == 2 ? String(parts[1]) : ""
-            let isPassword = try host.secretEquals("password", password)
-            fits = isUser && isPassword
-        }
-        for header in config.headers {
-            let isThere = try host.secretEquals(header.secret, request.header(header.name) ?? "")
-            fits = fits && isThere
-        }
-        return fits
     }
 }
 

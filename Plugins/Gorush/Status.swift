@@ -51,13 +51,11 @@ final class Status: Sendable {
         let accepted = accepted.withLock { $0 }
         out.object { out in
             out.member("version", "\(host.programName) \(host.programVersion)")
-            out.key("total_count")
-            out.integer(accepted.values.reduce(0, +))
+            out.member("total_count", accepted.values.reduce(0, +))
             for platform in ["ios", "android", "huawei"] {
                 out.key(platform)
                 out.object { out in
-                    out.key("push_accepted")
-                    out.integer(accepted[platform] ?? 0)
+                    out.member("push_accepted", accepted[platform] ?? 0)
                 }
             }
         }
@@ -67,8 +65,7 @@ final class Status: Sendable {
     static func problem(_ status: Int, _ message: String) -> [UInt8] {
         var out = JSONWriter()
         out.object { out in
-            out.key("code")
-            out.integer(status)
+            out.member("code", status)
             out.member("message", message)
         }
         return out.bytes

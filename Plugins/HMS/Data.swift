@@ -54,8 +54,7 @@ enum Data {
         to out: inout JSONWriter
     ) {
         out.object { out in
-            out.key("pushtype")
-            out.integer(isShown ? 0 : 1)
+            out.member("pushtype", isShown ? 0 : 1)
             out.key("pushbody")
             out.object { out in
                 guard isShown else {

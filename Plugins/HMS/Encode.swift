@@ -2,7 +2,7 @@ import SignalboxPluginKit
 
 /// Turns deliveries into requests; shared content is rendered once, around a gap for the
 /// token.
-struct Encoder {
+struct Encoder: DeliveryEncoder {
     private struct Key: Hashable {
         var content: UInt
         var badge: Int32?
@@ -15,15 +15,19 @@ struct Encoder {
     }
 
     private let config: Config
+    private let path: String
+    private let isV3: Bool
     private let authorization: String
     private let host: Host
     private var rendered: [Key: Rendered] = [:]
     /// The request of the last encoded delivery.
     private(set) var draft = RequestDraft()
-    /// Whether Huawei only checks the last encoded delivery.
-    private(set) var isDryRun = false
+    /// Deliveries that Huawei only checks.
+    private(set) var dryRuns: [UInt64] = []
 
-    init(config: Config, authorization: String, host: Host) {
+    init(config: Config, account: ServiceAccount?, authorization: String, host: Host) {
+        path = config.path(account)
+        isV3 = account != nil
         self.config = config
         self.authorization = authorization
         self.host = host
@@ -35,8 +39,8 @@ struct Encoder {
         switch content(of: delivery) {
         case .refused(let outcome): return outcome
         case .message(let message):
-            isDryRun = message.isDryRun
-            draft.begin("POST", path: config.path)
+            if message.isDryRun { dryRuns.append(delivery.id) }
+            draft.begin("POST", path: path)
             draft.header("authorization", authorization)
             draft.header("content-type", "application/json; charset=UTF-8")
             if let type = message.pushType { draft.header("push-type", type) }
@@ -56,7 +60,7 @@ struct Encoder {
         do throws(RenderFault) {
             let content = delivery.notification()
             value = .message(
-                config.account == nil
+                !isV3
                     ? try Message(
                         content, badge: delivery.badge, deadlineUnixMs: key.deadlineUnixMs,
                         config: config, host: host)

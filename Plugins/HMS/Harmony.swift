@@ -39,12 +39,10 @@ enum Harmony {
             out.key("pushOptions")
             out.object { out in
                 if let ttl {
-                    out.key("ttl")
-                    out.integer(ttl)
+                    out.member("ttl", ttl)
                 }
                 guard group else { return }
-                out.key("collapseKey")
-                out.integer(Message.group(of: content.collapse))
+                out.member("collapseKey", Message.group(of: content.collapse))
             }
         }
         guard let whole = try? content.overridden(rest, family: "hms", host) else {
@@ -75,8 +73,7 @@ enum Harmony {
         out.object { out in
             let hasScheme = content.link.contains("://")
             let isPage = !content.category.isEmpty || hasScheme
-            out.key("actionType")
-            out.integer(isPage ? 1 : 0)
+            out.member("actionType", isPage ? 1 : 0)
             out.member("action", content.category)
             if content.category.isEmpty, hasScheme { out.member("uri", content.link) }
             guard !pairs.isEmpty else { return }
@@ -87,15 +84,13 @@ enum Harmony {
             // A number instead of a text: equal keys replace each other.
             var print = Fingerprint()
             print.add(content.collapse)
-            out.key("notifyId")
-            out.integer((UInt64(print.text, radix: 16) ?? 0) % 2_147_483_647)
+            out.member("notifyId", (UInt64(print.text, radix: 16) ?? 0) % 2_147_483_647)
         }
         if content.sound != "default" { out.member("sound", content.sound) }
         if let badge {
             out.key("badge")
             out.object { out in
-                out.key("setNum")
-                out.integer(min(99, max(0, badge)))
+                out.member("setNum", min(99, max(0, badge)))
             }
         }
     }

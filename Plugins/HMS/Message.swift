@@ -60,8 +60,7 @@ struct Message: Sendable {
             out.key("android")
             out.object { out in
                 if config.hasCollapseKey, !content.collapse.isEmpty {
-                    out.key("collapse_key")
-                    out.integer(Self.group(of: content.collapse))
+                    out.member("collapse_key", Self.group(of: content.collapse))
                 }
                 if config.hasHighPriority, !isShown, content.priority == .high {
                     out.member("urgency", "HIGH")
@@ -69,8 +68,7 @@ struct Message: Sendable {
                 out.member("category", config.category)
                 if let ttl { out.member("ttl", "\(ttl)s") }
                 if let target = config.quickAppTarget {
-                    out.key("fast_app_target")
-                    out.integer(target)
+                    out.member("fast_app_target", target)
                 }
                 guard isShown, !isQuickApp else { return }
                 Shown.write(

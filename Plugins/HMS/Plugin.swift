@@ -21,22 +21,26 @@ final class HMS: SendHTTPPlugin {
 
     private let host: Host
     private let config: Config
+    /// Of API v3; nil for v1 and v2.
+    private let account: ServiceAccount?
     private let known = Mutex(Known())
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config, host: host)
+        self.config = Config(Keys(config))
+        account = try self.config.account(host)
         // Fails at startup if the key cannot sign, which is a configuration error.
-        if let account = self.config.account { _ = try account.token(host) }
+        if let account { _ = try account.token(host) }
     }
 
     func start() throws(PluginError) {
         let host = host
         let config = config
+        let account = account
         // A token is valid for an hour. The interval keeps late 80200003s for the old token from replacing the new one.
         try host.defineCredential(Self.accessToken, minIntervalMs: 1_000) {
             () throws(PluginError) in
-            guard let account = config.account else {
+            guard let account else {
                 return try OAuth.token(config, host: host)
             }
             return try account.token(host)
@@ -44,14 +48,9 @@ final class HMS: SendHTTPPlugin {
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
-        guard config.serves(app) else {
-            throw PluginError(.notFound, "\"\(app)\" is not one of config.apps")
-        }
-        var endpoint = Endpoint(origin: config.origin)
-        endpoint.caFile = config.caFile
+        try config.apps.check(app)
+        var endpoint = Endpoint(origin: config.origin, config.connections)
         endpoint.isALPNRequired = true
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
         return endpoint
     }
 
@@ -59,17 +58,14 @@ final class HMS: SendHTTPPlugin {
         throws(PluginError)
     {
         let token = try host.credential(Self.accessToken)
-        var encoder = Encoder(config: config, authorization: "Bearer \(token)", host: host)
-        var dryRuns: [UInt64] = []
-        for index in 0..<batch.count {
-            let delivery = batch[index]
-            if let outcome = encoder.encode(delivery) {
-                try sink.settle([delivery.id], outcome)
-            } else {
-                if encoder.isDryRun { dryRuns.append(delivery.id) }
-                try sink.send(encoder.draft, for: delivery.id)
-            }
-        }
+        var encoder = Encoder(
+            config: config, account: account, authorization: "Bearer \(token)", host: host)
+        // Even if the batch fails in the middle.
+        defer { note(encoder.dryRuns) }
+        try sink.send(batch, by: &encoder)
+    }
+
+    private func note(_ dryRuns: [UInt64]) {
         guard !dryRuns.isEmpty else { return }
         known.withLock { known in
             // Requests that nobody answers leave their ids behind.
@@ -85,7 +81,7 @@ final class HMS: SendHTTPPlugin {
             let response = batch[index]
             let answer = Answer(
                 status: response.status, json: try? host.parse(response.body),
-                isV3: config.account != nil, host: host)
+                isV3: account != nil, host: host)
             let items = response.items
             let isProven = known.withLock { known in
                 let isDryRun = items.contains { known.dryRuns.remove($0) != nil }

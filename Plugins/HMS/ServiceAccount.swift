@@ -3,7 +3,7 @@ import SignalboxPluginKit
 /// The public fields of a service account, for API v3; its private key stays in the host.
 struct ServiceAccount: Sendable {
     static let secret = "service_account"
-    private static let audience = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
+    static let audience = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
 
     let projectID: String
     private let keyID: String
@@ -29,28 +29,17 @@ struct ServiceAccount: Sendable {
     /// A signed token for an hour, which Huawei takes as it is.
     func token(_ host: Host) throws(PluginError) -> Credential {
         let now = host.nowUnixMs
-        var header = JSONWriter()
-        header.object { out in
-            out.member("alg", "PS256")
-            out.member("typ", "JWT")
-            out.member("kid", keyID)
-        }
-        var claims = JSONWriter()
-        claims.object { out in
-            out.member("iss", subAccount)
-            out.member("aud", Self.audience)
-            out.key("iat")
-            out.integer(now / 1000)
-            out.key("exp")
-            out.integer(now / 1000 + 3600)
-        }
-        let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
         do throws(PluginError) {
-            let signature = try host.sign(
-                .ps256, key: Self.secret, pointer: "/private_key", data: Array(text.utf8))
+            let token = try host.webToken(
+                .ps256, key: Self.secret, pointer: "/private_key", keyID: keyID
+            ) { out in
+                out.member("iss", subAccount)
+                out.member("aud", Self.audience)
+                out.member("iat", now / 1000)
+                out.member("exp", now / 1000 + 3600)
+            }
             return Credential(
-                value: text + "." + Base64URL.encode(signature),
-                refreshUnixMs: now + 50 * 60_000, expiresUnixMs: now + 3_600_000)
+                value: token, refreshUnixMs: now + 50 * 60_000, expiresUnixMs: now + 3_600_000)
         } catch {
             throw PluginError(.invalid, "the service account's key does not sign: \(error.message)")
         }

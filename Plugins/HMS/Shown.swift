@@ -49,8 +49,7 @@ enum Shown {
                 out.key("badge")
                 out.object { out in
                     out.member("class", config.badgeClass)
-                    out.key("set_num")
-                    out.integer(min(99, max(0, badge)))
+                    out.member("set_num", min(99, max(0, badge)))
                 }
             }
         }
@@ -91,8 +90,7 @@ enum Shown {
     /// A sound is a file in the app's folder `raw`, named without its ending.
     private static func writeSound(_ name: String, to out: inout JSONWriter) {
         guard !name.isEmpty else { return }
-        out.key("default_sound")
-        out.boolean(name == "default")
+        out.member("default_sound", name == "default")
         guard name != "default" else { return }
         guard !name.hasPrefix("/raw/") else { return out.member("sound", name) }
         out.member("sound", "/raw/\(name.prefix { $0 != "." })")

@@ -57,8 +57,7 @@ struct ProxyPush: Sendable {
                     out.member(key, text(key))
                 }
                 if let badge {
-                    out.key("badge")
-                    out.integer(badge)
+                    out.member("badge", badge)
                 }
                 out.member("message", Self.message(json))
             }

@@ -15,7 +15,7 @@ final class LivePerson: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         refusals = Dictionary(
             uniqueKeysWithValues: [Refusal.unknownToken, .loggedOut].map {
                 ($0.rawValue, host.counter("pushes_refused_total", [("reason", $0.rawValue)]))
@@ -65,24 +65,9 @@ final class LivePerson: IngestPlugin, BuildPlugin {
 
     /// Every configured check must pass.
     private func authenticate(_ request: borrowing Request) throws(PluginError) {
-        var fits = true
-        if config.hasPassword {
-            let given = request.header("authorization") ?? ""
-            let isBasic = given.lowercased().hasPrefix("basic ")
-            let bytes = isBasic ? Base64URL.decode(given.dropFirst(6)) ?? [] : []
-            let text = String(decoding: bytes, as: UTF8.self)
-            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let isUser = parts.first.map { String($0) } == config.user
-            let password = parts.count == 2 ? String(parts[1]) : ""
-            let isPassword = try host.secretEquals("password", password)
-            fits = fits && isUser && isPassword
-        }
+        var fits = try config.caller.fits(request, host)
         if !config.certificates.isEmpty {
             fits = fits && config.certificates.contains(request.clientCertificate)
-        }
-        for header in config.headers {
-            let isThere = try host.secretEquals(header.secret, request.header(header.name) ?? "")
-            fits = fits && isThere
         }
         guard fits else { throw Fault.credentials.error }
     }

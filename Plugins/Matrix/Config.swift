@@ -2,58 +2,9 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
-    static let schema = """
-        {
-          "type": "object",
-          "emits": { "event.received": ["*"], "counts.changed": ["*"] },
-          "required": ["apps"],
-          "properties": {
-            "path": {
-              "type": "string", "pattern": "^/[!-~]+$", "minLength": 2, "maxLength": 512,
-              "default": "/_matrix/push/v1/notify",
-              "description": "homeservers ask for /_matrix/push/v1/notify; another path is for a proxy"
-            },
-            "health": {
-              "type": "string", "pattern": "^(/[!-~]+)?$", "maxLength": 512, "default": "/health",
-              "description": "answered 200, as by sygnal; empty: not served"
-            },
-            "apps": {
-              "type": "array", "minItems": 1, "maxItems": 1000,
-              "description": "the app_id that apps give their pushers, and what it stands for",
-              "items": {
-                "type": "object", "required": ["app_id", "platform"],
-                "properties": {
-                  "app_id": {
-                    "type": "string", "minLength": 1, "maxLength": 64,
-                    "description": "com.example.app.ios; * stands for any text"
-                  },
-                  "platform": { "type": "string", "enum": ["ios", "android", "huawei"] },
-                  "app": {
-                    "type": "string", "default": "", "maxLength": 255,
-                    "description": "app of the senders; empty: their default"
-                  },
-                  "pushkey": {
-                    "type": "string", "enum": ["base64", "token"],
-                    "description": "what a pushkey is; by default base64 for ios, else token"
-                  }
-                }
-              }
-            },
-            "alert": {
-              "type": "string", "enum": ["names", "texts"], "default": "names",
-              "description": "on iOS: names of texts in the app, as sygnal sends them, or texts"
-            },
-            "badge": {
-              "type": "boolean", "default": true,
-              "description": "false: counts go to no device, as with sygnal's send_badge_counts"
-            },
-            "unknown_apps": {
-              "type": "string", "enum": ["keep", "reject"], "default": "keep",
-              "description": "reject: homeservers remove pushers of an app_id that apps lacks"
-            }
-          }
-        }
-        """
+    static let schema = Keys.schema(
+        #""emits": { "event.received": ["*"], "counts.changed": ["*"] }"#
+    ) { try Config($0) }
 
     /// An app_id, and what it stands for.
     struct App: Sendable {
@@ -88,19 +39,39 @@ struct Config: Sendable {
     let hasBadge: Bool
     let rejectsUnknownApps: Bool
 
-    init(_ json: JSON) throws(PluginError) {
-        path = json["path"]?.string ?? ""
-        health = json["health"]?.string ?? ""
-        apps = (json["apps"]?.elements ?? []).map { app in
-            let platform = app["platform"]?.string ?? ""
-            let form = app["pushkey"]?.string ?? (platform == "ios" ? "base64" : "token")
+    init(_ keys: Keys) throws(PluginError) {
+        path = keys.webhookPath(
+            default: "/_matrix/push/v1/notify",
+            "homeservers ask for /_matrix/push/v1/notify; another path is for a proxy")
+        health = keys.optionalPath(
+            "health", default: "/health", "answered 200, as by sygnal; empty: not served")
+        apps = try keys.list(
+            "apps", count: 1...1000,
+            "the app_id that apps give their pushers, and what it stands for"
+        ) { keys in
+            let id = keys.text(
+                "app_id", bytes: 1...64, "com.example.app.ios; * stands for any text")
+            let platform = keys.choice(
+                "platform", ["ios", "android", "huawei"], isRequired: true)
+            let app = keys.app("app of the senders; empty: their default")
+            let form = keys.choice(
+                "pushkey", ["base64", "token"], isOptional: true,
+                "what a pushkey is; by default base64 for ios, else token")
             return App(
-                pattern: app["app_id"]?.string ?? "", platform: platform,
-                app: app["app"]?.string ?? "", isBase64: form == "base64")
+                pattern: id, platform: platform, app: app,
+                isBase64: form == "base64" || form.isEmpty && platform == "ios")
         }
-        showsNames = json["alert"]?.string != "texts"
-        hasBadge = json["badge"]?.boolean ?? true
-        rejectsUnknownApps = json["unknown_apps"]?.string == "reject"
+        let alert = keys.choice(
+            "alert", ["names", "texts"],
+            "on iOS: names of texts in the app, as sygnal sends them, or texts")
+        showsNames = alert == "names"
+        hasBadge = keys.flag(
+            "badge", default: true,
+            "false: counts go to no device, as with sygnal's send_badge_counts")
+        let unknown = keys.choice(
+            "unknown_apps", ["keep", "reject"],
+            "reject: homeservers remove pushers of an app_id that apps lacks")
+        rejectsUnknownApps = unknown == "reject"
         guard path != health else {
             throw PluginError(.invalid, "path and health are the same path")
         }

@@ -15,7 +15,7 @@ final class Matrix: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         deadKeys = DeadKeys(host)
     }
 

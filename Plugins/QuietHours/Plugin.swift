@@ -13,7 +13,7 @@ final class QuietHours: FilterPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config, host)
+        self.config = try Config(Keys(config), host)
     }
 }
 

@@ -3,81 +3,18 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance: the settings under "Push notifications" in Sendbird's dashboard.
 struct Config: Sendable {
-    static let schema = """
-        {
-          "type": "object",
-          "required": ["path", "app_id", "api_token"],
-          "emits": {
-            "message.sent": ["*"], "message.deleted": ["*"], "message.read": ["*"],
-            "desk.message.sent": ["*"], "desk.message.deleted": ["*"]
-          },
-          "providerPushes": { "register": ["message.sent", "desk.message.sent"] },
-          "properties": {
-            "path": {
-              "type": "string", "pattern": "^/[!-~]+$", "minLength": 2, "maxLength": 512,
-              "description": "the path of the webhook, such as /in/sendbird"
-            },
-            "app_id": {
-              "type": "string", "pattern": "^[A-Za-z0-9-]{1,64}$",
-              "description": "the application's id in the dashboard"
-            },
-            "api_token": {
-              "type": "string", "format": "secret", "minLength": 1,
-              "description": "the master API token: signs webhooks and opens the Platform API"
-            },
-            "webhook_tokens": {
-              "type": "array", "maxItems": 8, "default": [],
-              "items": { "type": "string", "format": "secret", "minLength": 1 },
-              "description": "further tokens with valid signatures, for token rotation"
-            },
-            "app": {
-              "type": "string", "default": "", "maxLength": 255,
-              "description": "app of the registry whose devices get the pushes; empty: every app"
-            },
-            "members": {
-              "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
-              "description": "fetch: ask the Platform API if a webhook has no members"
-            },
-            "preferences": {
-              "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
-              "description": "fetch: ask for each member's push preference (quiet hours, snooze, sound)"
-            },
-            \(PushSettings.schema(
-                title: "", body: "{sender_name}: {message}",
-                fileBody: "{sender_name}: {filename}")),
-            "register": {
-              "type": "object",
-              "description": "forwards devices of the registry to the Platform API",
-              "properties": {
-                "enabled": { "type": "boolean", "default": true },
-                "unique": {
-                  "type": "boolean", "default": false,
-                  "description": "a token leaves the users who had it before"
-                },
-                "check_limit": {
-                  "type": "boolean", "default": true,
-                  "description": "count the user's tokens afterwards: Sendbird keeps the newest 20"
-                }
-              }
-            },
-            "endpoint": {
-              "type": "string", "format": "uri", "default": "",
-              "description": "another origin than https://api-APP_ID.sendbird.com"
-            },
-            "ca": { "type": "string", "format": "path", "default": "" }
-          }
-        }
+    static let schema = Keys.schema(
         """
+        "emits": {
+          "message.sent": ["*"], "message.deleted": ["*"], "message.read": ["*"],
+          "desk.message.sent": ["*"], "desk.message.deleted": ["*"]
+        },
+        "providerPushes": { "register": ["message.sent", "desk.message.sent"] }
+        """
+    ) { try Config($0) }
 
     /// `build.options` of a route.
-    static let optionsSchema = """
-        {
-          "type": "object",
-          "properties": {
-            \(PushSettings.optionsSchema)
-          }
-        }
-        """
+    static let optionsSchema = Keys.schema { PushSettings.options($0) }
 
     let path: String
     let appID: String
@@ -91,28 +28,47 @@ struct Config: Sendable {
     let origin: String
     let caFile: String
 
-    init(_ json: JSON) throws(PluginError) {
-        func text(_ key: String) -> String { json[key]?.string ?? "" }
-        path = text("path")
-        appID = text("app_id")
-        let more = json["webhook_tokens"]?.elements.count ?? 0
-        signers = ["api_token"] + (0..<more).map { "webhook_tokens.\($0)" }
-        app = text("app")
-        fetchesMembers = text("members") == "fetch"
-        fetchesPreferences = text("preferences") == "fetch"
-        push = PushSettings(json)
-        if let given = json["register"], given.kind == .object,
-            given["enabled"]?.boolean ?? true
-        {
-            register = (
-                given["unique"]?.boolean ?? false, given["check_limit"]?.boolean ?? true
+    init(_ keys: Keys) throws(PluginError) {
+        path = keys.webhookPath("the path of the webhook, such as /in/sendbird")
+        appID = keys.text(
+            "app_id", pattern: "^[A-Za-z0-9-]{1,64}$", "the application's id in the dashboard")
+        let token = keys.secret(
+            "api_token", isRequired: true,
+            "the master API token: signs webhooks and opens the Platform API")
+        let more = keys.secrets(
+            "webhook_tokens", count: ...8,
+            "further tokens with valid signatures, for token rotation")
+        signers = [token] + more
+        app = keys.app("app of the registry whose devices get the pushes; empty: every app")
+        let members = keys.choice(
+            "members", ["webhook", "fetch"],
+            "fetch: ask the Platform API if a webhook has no members")
+        fetchesMembers = members == "fetch"
+        let preferences = keys.choice(
+            "preferences", ["webhook", "fetch"],
+            "fetch: ask for each member's push preference (quiet hours, snooze, sound)")
+        fetchesPreferences = preferences == "fetch"
+        push = PushSettings(
+            keys, title: "", body: "{sender_name}: {message}",
+            fileBody: "{sender_name}: {filename}")
+        let register = try keys.object(
+            "register", "forwards devices of the registry to the Platform API"
+        ) { keys in
+            (
+                isEnabled: keys.flag("enabled", default: true),
+                isUnique: keys.flag("unique", "a token leaves the users who had it before"),
+                checksLimit: keys.flag(
+                    "check_limit", default: true,
+                    "count the user's tokens afterwards: Sendbird keeps the newest 20")
             )
-        } else {
-            register = nil
         }
-        let endpoint = text("endpoint")
-        origin = endpoint.isEmpty ? "https://api-\(appID).sendbird.com" : endpoint
-        caFile = text("ca")
+        self.register = register.flatMap {
+            $0.isEnabled ? ($0.isUnique, $0.checksLimit) : nil
+        }
+        origin = keys.endpoint(
+            "https://api-\(appID).sendbird.com",
+            "another origin than https://api-APP_ID.sendbird.com")
+        caFile = keys.ca()
     }
 
     /// A request to the Platform API.

@@ -30,7 +30,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         counters = Counters(host)
         deletions = Deletions(host)
     }

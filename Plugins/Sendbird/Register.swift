@@ -27,8 +27,7 @@ enum TokenAPI {
         body.object { out in
             out.member(field[type] ?? "", device.token)
             if isUnique {
-                out.key("is_unique")
-                out.boolean(true)
+                out.member("is_unique", true)
             }
         }
         var draft = RequestDraft()

@@ -24,7 +24,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         deletions = Deletions(host)
         webhooks = host.counter("webhooks_total")
         let reasons = [

@@ -56,8 +56,9 @@ struct PushObject {
         out.text("id", string("/sender/user_id"))
         out.text("name", string("/sender/nickname"))
         out.text("profile_url", string("/sender/profile_url"))
-        out.key("require_auth_for_profile_image")
-        out.boolean(data.at("/sender/require_auth_for_profile_image")?.flag ?? false)
+        out.member(
+            "require_auth_for_profile_image",
+            data.at("/sender/require_auth_for_profile_image")?.flag ?? false)
         out.key("metadata")
         out.raw(object("/sender/metadata"))
     }
@@ -82,8 +83,8 @@ struct PushObject {
         for key in ["user_id", "nickname", "profile_url"] {
             out.text(key, user[key]?.string ?? "")
         }
-        out.key("require_auth_for_profile_image")
-        out.boolean(user["require_auth_for_profile_image"]?.flag ?? false)
+        out.member(
+            "require_auth_for_profile_image", user["require_auth_for_profile_image"]?.flag ?? false)
     }
 
     private func string(_ pointer: String, or other: String = "") -> String {

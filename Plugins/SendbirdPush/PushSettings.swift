@@ -3,63 +3,18 @@ package import SignalboxPluginKit
 /// The config keys that Chat and Desk share: the settings under "Push notifications" in Sendbird's dashboard.
 package struct PushSettings: Sendable {
     /// When a user with several devices gets a push.
-    package enum MultiDevice: String, Sendable {
+    package enum MultiDevice: String, CaseIterable, Sendable {
         case allOffline = "all_offline"
         case anyOffline = "any_offline"
         case always
     }
 
-    /// Members of `properties` in a plugin's config schema; the arguments are the plugin's default templates.
-    package static func schema(title: String, body: String, fileBody: String) -> String {
-        """
-        "multi_device": {
-          "type": "string", "enum": ["all_offline", "any_offline", "always"],
-          "default": "all_offline",
-          "description": "push when all devices are offline, to each that is, or always"
-        },
-        "unread_badge": { "type": "boolean", "default": true },
-        "channel_unread_count": { "type": "boolean", "default": true },
-        "mentioned_users": {
-          "type": "string", "enum": ["object", "list"], "default": "object",
-          "description": "shape of mentioned_users in the push: the documented object, or a list"
-        },
-        "title": {
-          "type": "string", "default": "\(title)", "maxLength": 512,
-          "description": "title with {sender_name} {message} {channel_name} {filename} {file_type_friendly}"
-        },
-        "body": {
-          "type": "string", "default": "\(body)", "maxLength": 512,
-          "description": "text of the push, with the same variables"
-        },
-        "file_body": {
-          "type": "string", "default": "\(fileBody)", "maxLength": 512,
-          "description": "text of the push for a file"
-        },
-        "alternative_title": { "type": "string", "default": "", "maxLength": 512 },
-        "alternative_body": {
-          "type": "string", "default": "New message", "maxLength": 512,
-          "description": "text that shows nothing of the message"
-        },
-        "sound": { "type": "string", "default": "default", "maxLength": 128 },
-        "audience_type": { "type": "string", "default": "", "maxLength": 64 },
-        "mutable_content": {
-          "type": "boolean", "default": false,
-          "description": "wake the app's notification service extension: delivery receipts need it"
-        }
-        """
+    /// Asks for a route's options that Chat and Desk share; `MessagePush` reads them.
+    package static func options(_ keys: Keys) {
+        _ = keys.choice(
+            "template", ["default", "alternative"], "alternative hides the text of the message")
+        _ = keys.choice("alert", ["object", "string"], "format of APNs' alert")
     }
-
-    /// Members of `properties` in the schema of `build.options`.
-    package static let optionsSchema = """
-        "template": {
-          "type": "string", "enum": ["default", "alternative"], "default": "default",
-          "description": "alternative hides the text of the message"
-        },
-        "alert": {
-          "type": "string", "enum": ["object", "string"], "default": "object",
-          "description": "format of APNs' alert"
-        }
-        """
 
     let multiDevice: MultiDevice
     package let hasBadge: Bool
@@ -73,19 +28,37 @@ package struct PushSettings: Sendable {
     let audienceType: String
     package let isMutable: Bool
 
-    package init(_ json: JSON) {
-        func text(_ key: String) -> String { json[key]?.string ?? "" }
-        multiDevice = MultiDevice(rawValue: text("multi_device")) ?? .allOffline
-        hasBadge = json["unread_badge"]?.boolean ?? true
-        hasChannelUnread = json["channel_unread_count"]?.boolean ?? true
-        listsMentions = text("mentioned_users") == "list"
-        title = text("title")
-        body = text("body")
-        fileBody = text("file_body")
-        alternative = (text("alternative_title"), text("alternative_body"))
-        sound = text("sound")
-        audienceType = text("audience_type")
-        isMutable = json["mutable_content"]?.boolean ?? false
+    /// The arguments are the plugin's default templates.
+    package init(
+        _ keys: Keys, title: String, body: String, fileBody: String
+    ) {
+        func template(_ key: String, _ standard: String, _ words: String = "") -> String {
+            keys.text(key, bytes: ...512, default: standard, words)
+        }
+        multiDevice = keys.choice(
+            "multi_device", MultiDevice.self,
+            "push when all devices are offline, to each that is, or always")
+        hasBadge = keys.flag("unread_badge", default: true)
+        hasChannelUnread = keys.flag("channel_unread_count", default: true)
+        let mentions = keys.choice(
+            "mentioned_users", ["object", "list"],
+            "shape of mentioned_users in the push: the documented object, or a list")
+        listsMentions = mentions == "list"
+        self.title = template(
+            "title", title,
+            "title with {sender_name} {message} {channel_name} {filename} {file_type_friendly}")
+        self.body = template("body", body, "text of the push, with the same variables")
+        self.fileBody = template("file_body", fileBody, "text of the push for a file")
+        alternative = (
+            template("alternative_title", ""),
+            template(
+                "alternative_body", "New message", "text that shows nothing of the message")
+        )
+        sound = keys.text("sound", bytes: ...128, default: "default")
+        audienceType = keys.text("audience_type", bytes: ...64, default: "")
+        isMutable = keys.flag(
+            "mutable_content",
+            "wake the app's notification service extension: delivery receipts need it")
     }
 }
 

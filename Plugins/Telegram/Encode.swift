@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 /// Turns deliveries into requests; shared content is rendered once, behind the chat.
-struct Encoder {
+struct Encoder: DeliveryEncoder {
     private enum Rendered {
         case message(Message)
         case refused(Outcome)

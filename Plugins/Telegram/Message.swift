@@ -31,22 +31,18 @@ struct Message: Sendable {
                 out.array { out in
                     out.object { out in
                         out.member("type", "bold")
-                        out.key("offset")
-                        out.integer(0)
-                        out.key("length")
-                        out.integer(title.utf16.count)
+                        out.member("offset", 0)
+                        out.member("length", title.utf16.count)
                     }
                 }
             }
             out.key("link_preview_options")
             out.object { out in Self.preview(note.imageURL, to: &out) }
             if note.priority == .low {
-                out.key("disable_notification")
-                out.boolean(true)
+                out.member("disable_notification", true)
             }
             if config.isProtected {
-                out.key("protect_content")
-                out.boolean(true)
+                out.member("protect_content", true)
             }
             if Self.isLink(note.link) { Self.button(config.button, note.link, to: &out) }
         }
@@ -60,14 +56,12 @@ struct Message: Sendable {
     /// A picture comes as a preview: unlike with sendPhoto, one that cannot be fetched costs nobody the message.
     private static func preview(_ image: String, to out: inout JSONWriter) {
         guard isLink(image) else {
-            out.key("is_disabled")
-            out.boolean(true)
+            out.member("is_disabled", true)
             return
         }
         out.member("url", image)
         for key in ["prefer_large_media", "show_above_text"] {
-            out.key(key)
-            out.boolean(true)
+            out.member(key, true)
         }
     }
 

@@ -14,18 +14,15 @@ final class Telegram: SendHTTPPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = Config(Keys(config))
         // Fails at startup if the token is missing or malformed.
         _ = try Config.path(host)
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
-        var endpoint = Endpoint(origin: config.origin)
+        var endpoint = Endpoint(origin: config.origin, config.connections)
         // A Bot API server of one's own speaks HTTP/1.1 alone.
         endpoint.isREST = true
-        endpoint.caFile = config.caFile
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
         return endpoint
     }
 
@@ -34,14 +31,7 @@ final class Telegram: SendHTTPPlugin {
     {
         // Read each time, so that a changed secret file counts at once.
         var encoder = Encoder(config: config, path: try Config.path(host), moves: moves, host: host)
-        for index in 0..<batch.count {
-            let delivery = batch[index]
-            if let outcome = encoder.encode(delivery) {
-                try sink.settle([delivery.id], outcome)
-            } else {
-                try sink.send(encoder.draft, for: delivery.id)
-            }
-        }
+        try sink.send(batch, by: &encoder)
     }
 
     func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)

@@ -11,7 +11,7 @@ final class Texts: BuildPlugin {
 
     let config: Config
 
-    init(host: Host, config: JSON) throws(PluginError) { self.config = Config(config) }
+    init(host: Host, config: JSON) throws(PluginError) { self.config = Config(Keys(config)) }
 }
 
 /// The library's entry point.

@@ -2,55 +2,29 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
-    static let schema = """
-        {
-          "type": "object", "family": "webpush", "required": ["key", "subject"],
-          "properties": {
-            "key": {
-              "type": "string", "format": "secret", "minLength": 1,
-              "description": "the VAPID key: a private P-256 key as PEM, such as ${file:secrets/vapid.pem}"
-            },
-            "subject": {
-              "type": "string", "minLength": 1,
-              "description": "whom push services write to: mailto:ops@example.org, or a page"
-            },
-            "ca": {
-              "type": "string", "format": "path", "default": "",
-              "description": "PEM file of trusted roots instead of the system's"
-            },
-            "private_push_services": {
-              "type": "boolean", "default": false,
-              "description": "subscriptions may name push services on private networks"
-            },
-            "request_timeout_ms": {
-              "type": "integer", "minimum": 100, "maximum": 60000, "default": 10000
-            },
-            "connections": {
-              "type": "integer", "minimum": 1, "maximum": 1024, "default": 64,
-              "description": "most requests at a time"
-            }
-          }
-        }
-        """
+    static let schema = Keys.schema(#""family": "webpush""#) { try Config($0) }
 
+    let key: String
     let subject: String
-    let caFile: String
+    let connections: Connections
     let allowsPrivateOrigins: Bool
-    let connections: UInt32
-    let requestTimeoutMs: UInt32
 
-    init(_ json: JSON) throws(PluginError) {
-        subject = json["subject"]?.string ?? ""
+    init(_ keys: Keys) throws(PluginError) {
+        key = keys.secret(
+            "key", isRequired: true,
+            "the VAPID key: a private P-256 key as PEM, such as ${file:secrets/vapid.pem}")
+        subject = keys.text(
+            "subject", bytes: 1...,
+            "whom push services write to: mailto:ops@example.org, or a page")
+        connections = keys.connections(64, upTo: 1024, "most requests at a time")
+        allowsPrivateOrigins = keys.flag(
+            "private_push_services", "subscriptions may name push services on private networks")
         if let fault = Self.fault(of: subject) {
             throw PluginError(
                 .invalid,
                 "config.subject \(fault): push services refuse it. Write mailto:ops@example.org or "
                     + "https://example.org/contact, with a domain of yours")
         }
-        caFile = json["ca"]?.string ?? ""
-        allowsPrivateOrigins = json["private_push_services"]?.boolean ?? false
-        connections = UInt32(clamping: json["connections"]?.integer ?? 64)
-        requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)
     }
 
     /// Why push services refuse a subject, Apple's with 403 BadJwtToken; nil if they take it.

@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 /// Turns deliveries into requests.
-struct Encoder {
+struct Encoder: DeliveryEncoder {
     /// Four weeks, the longest that push services keep a message.
     private static let secondsMax: UInt64 = 2_419_200
 

@@ -21,12 +21,10 @@ enum Message {
             out.member("link", note.link)
             out.member("tag", note.collapse.isEmpty ? note.thread : note.collapse)
             if let badge = badge ?? note.badge {
-                out.key("badge")
-                out.integer(badge)
+                out.member("badge", badge)
             }
             if note.isSilent || note.title.isEmpty && note.subtitle.isEmpty && note.body.isEmpty {
-                out.key("silent")
-                out.boolean(true)
+                out.member("silent", true)
             }
             if let data {
                 out.key("data")

@@ -14,19 +14,16 @@ final class WebPush: SendHTTPPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         // Fails at startup if the key cannot sign.
-        vapid = try VAPID(host, subject: self.config.subject)
+        vapid = try VAPID(host, self.config)
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
         // Each request names its own.
-        var endpoint = Endpoint(origin: "https://push.invalid")
+        var endpoint = Endpoint(origin: "https://push.invalid", config.connections)
         endpoint.isREST = true
         endpoint.allowsPrivateOrigins = config.allowsPrivateOrigins
-        endpoint.caFile = config.caFile
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
         return endpoint
     }
 
@@ -34,14 +31,7 @@ final class WebPush: SendHTTPPlugin {
         throws(PluginError)
     {
         var encoder = Encoder(host: host, vapid: vapid)
-        for index in 0..<batch.count {
-            let delivery = batch[index]
-            if let outcome = try encoder.encode(delivery) {
-                try sink.settle([delivery.id], outcome)
-            } else {
-                try sink.send(encoder.draft, for: delivery.id)
-            }
-        }
+        try sink.send(batch, by: &encoder)
     }
 
     func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)

@@ -15,12 +15,12 @@ final class VAPID: Sendable {
     private static let tokensMax = 256
 
     private let host: Host
-    private let subject: String
+    private let config: Config
     private let tokens = Mutex<[String: Token]>([:])
 
-    init(_ host: Host, subject: String) throws(PluginError) {
+    init(_ host: Host, _ config: Config) throws(PluginError) {
         self.host = host
-        self.subject = subject
+        self.config = config
         _ = try make("https://push.invalid", nowUnixMs: host.nowUnixMs)
     }
 
@@ -39,30 +39,19 @@ final class VAPID: Sendable {
     }
 
     private func make(_ origin: String, nowUnixMs: UInt64) throws(PluginError) -> String {
-        var header = JSONWriter()
-        header.object { out in
-            out.member("typ", "JWT")
-            out.member("alg", "ES256")
-        }
-        var claims = JSONWriter()
-        claims.object { out in
-            out.member("aud", origin)
-            out.key("exp")
-            out.integer((nowUnixMs + Self.validMs) / 1_000)
-            out.member("sub", subject)
-        }
-        let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
-        let signature: [UInt8]
-        let point: [UInt8]
         do throws(PluginError) {
-            signature = try host.sign(.es256, key: "key", data: Array(text.utf8))
-            point = try host.publicKey(.raw, key: "key")
+            let token = try host.webToken(.es256, key: config.key) { out in
+                out.member("aud", origin)
+                out.member("exp", (nowUnixMs + Self.validMs) / 1_000)
+                out.member("sub", config.subject)
+            }
+            let point = try host.publicKey(.raw, key: config.key)
+            return "vapid t=\(token), k=\(Base64URL.encode(point))"
         } catch {
             throw PluginError(
                 .invalid,
                 "config.key is no private P-256 key as PEM, such as openssl ecparam -genkey -name "
                     + "prime256v1 writes: \(error.message)")
         }
-        return "vapid t=\(text).\(Base64URL.encode(signature)), k=\(Base64URL.encode(point))"
     }
 }

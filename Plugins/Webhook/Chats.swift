@@ -70,8 +70,7 @@ enum Chats {
                         out.member("weight", "Bolder")
                         out.member("size", "Medium")
                     }
-                    out.key("wrap")
-                    out.boolean(true)
+                    out.member("wrap", true)
                 }
             }
         }

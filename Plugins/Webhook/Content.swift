@@ -63,13 +63,11 @@ struct Content {
         out.object { out in
             for name in Self.names { out.member(name, text(name) ?? "") }
             if let badge {
-                out.key("badge")
-                out.integer(badge)
+                out.member("badge", badge)
             }
             for (name, isSet) in [("silent", note.isSilent), ("withdrawn", note.isWithdrawn)]
             where isSet {
-                out.key(name)
-                out.boolean(true)
+                out.member(name, true)
             }
             if let data {
                 out.key("data")

@@ -13,7 +13,7 @@ final class Webhook: SendHTTPPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         // Fails at startup if the URL cannot be used.
         _ = try Target(host)
         for header in self.config.headers {
@@ -25,11 +25,8 @@ final class Webhook: SendHTTPPlugin {
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
-        var endpoint = Endpoint(origin: try Target(host).origin)
+        var endpoint = Endpoint(origin: try Target(host).origin, config.connections)
         endpoint.isREST = true
-        endpoint.caFile = config.caFile
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
         return endpoint
     }
 
@@ -71,10 +68,10 @@ final class Webhook: SendHTTPPlugin {
         for header in config.headers {
             draft.header(header.name, try host.secretLine(header.secret), isIndexed: false)
         }
-        if config.hasAuthorization {
-            draft.header("authorization", try host.secretLine("authorization"))
+        if !config.authorization.isEmpty {
+            draft.header("authorization", try host.secretLine(config.authorization))
         }
-        if config.isSigned {
+        if !config.signingSecret.isEmpty {
             draft.header("signalbox-signature", try signature(of: body), isIndexed: false)
         }
         draft.appendBody(body.span)
@@ -85,7 +82,7 @@ final class Webhook: SendHTTPPlugin {
     private func signature(of body: [UInt8]) throws(PluginError) -> String {
         let time = String(host.nowUnixMs)
         let signed = try host.hmac(
-            key: CryptoKey(secret: "secret"), data: Array("\(time).".utf8) + body)
+            key: CryptoKey(secret: config.signingSecret), data: Array("\(time).".utf8) + body)
         return "t=\(time),v1=\(Hex.encode(signed))"
     }
 

@@ -14,13 +14,13 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
     }
 
     var paths: [IngestPath] { [IngestPath(config.path)] }
 
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
-        if config.isSigned { try verify(request) }
+        if !config.signingSecret.isEmpty { try verify(request) }
         let webhook = try Webhook(try host.parse(bodyOf: request))
         let (recipients, rejects) = webhook.recipients()
         for reject in rejects { sink.reject(reject.rawValue, reject.detail) }
@@ -42,7 +42,7 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
         let given = request.header("x-zendesk-webhook-signature") ?? ""
         guard let signature = Base64URL.decode(given), !signature.isEmpty,
             try host.verify(
-                .hmacSHA256, key: "signing_secret", data: Array(stamp.utf8) + request.bodyBytes,
+                .hmacSHA256, key: config.signingSecret, data: Array(stamp.utf8) + request.bodyBytes,
                 signature: signature)
         else { throw Fault.signature.error }
         let now = host.nowUnixMs

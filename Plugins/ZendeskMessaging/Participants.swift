@@ -40,11 +40,11 @@ final class Participants: Sendable {
         )
         var call = HTTPCall(
             "GET",
-            "\(config.base)/v2/apps/\(app)/conversations/\(conversation)/participants"
+            "\(config.api.base)/v2/apps/\(app)/conversations/\(conversation)/participants"
                 + "?page%5Bsize%5D=\(pageMax)")
-        let login = Base64URL.encodePadded(Array("\(config.keyID):".utf8) + secret)
+        let login = Base64URL.encodePadded(Array("\(config.api.keyID):".utf8) + secret)
         call.headers = [("authorization", "Basic \(login)"), ("accept", "application/json")]
-        call.caFile = config.caFile
+        call.caFile = config.api.caFile
         call.timeoutMs = 3_000
         return call
     }

@@ -25,7 +25,7 @@ final class ZendeskMessaging: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(Keys(config))
         func events(_ type: String) -> Counter { host.counter("events_total", [("type", type)]) }
         counters = Dictionary(uniqueKeysWithValues: Self.types.map { ($0, events($0)) })
         other = events("other")
@@ -34,9 +34,11 @@ final class ZendeskMessaging: IngestPlugin, BuildPlugin {
     var paths: [IngestPath] { [IngestPath(config.path)] }
 
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
-        if config.isSecured {
+        if !config.webhookSecret.isEmpty {
             let given = request.header("x-api-key") ?? ""
-            guard try host.secretEquals("webhook_secret", given) else { throw Fault.secret.error }
+            guard try host.secretEquals(config.webhookSecret, given) else {
+                throw Fault.secret.error
+            }
         }
         let webhook = try Webhook(try host.parse(bodyOf: request))
         guard config.appID.isEmpty || webhook.appID == config.appID else {
@@ -57,7 +59,7 @@ final class ZendeskMessaging: IngestPlugin, BuildPlugin {
             try sink.respond(200)
             return
         }
-        let secret = try host.secret("api.key_secret")
+        let secret = try host.secret(config.api.keySecret)
         let open = try sink.deferred(timeoutMs: ParticipantsFetch.timeoutMs)
         ParticipantsFetch(self, waiting, secret: secret, open).next()
     }
