@@ -155,7 +155,7 @@ final class BrandLogin: Sendable {
             #expect(status == 200)
         }
         // The proxy writes a token as it likes.
-        let respelled = body.replacing("0a1b2c", with: "0A1B2C")
+        let respelled = body.replacing("0a1b2c", with: "<0A1B 2C>")
         let (pushed, _, _) = try await rig.call(
             "POST", "/in/liveperson", respelled, headers: Self.proxy)
         #expect(pushed == 200)

@@ -13,20 +13,21 @@ import Testing
         #expect(DeviceToken.isSame(spelled, named: given))
     }
 
-    @Test func `a device's token is spelled as its provider's are, its source's stays`() {
-        func spelled(_ device: Device) -> [String] {
-            var out = device
+    @Test func `a device's token is spelled by its form, its source's stays`() {
+        func spelled(_ token: String, _ source: String = "") -> [String] {
+            var out = Device(token: token, sourceToken: source)
             out.spell()
             return [out.token, out.sourceToken]
         }
-        #expect(spelled(Device(platform: "ios", token: "<0A>")) == ["0a", "<0A>"])
-        #expect(
-            spelled(Device(platform: "ios", token: "0A", sourceToken: "mine")) == ["0a", "mine"])
-        #expect(spelled(Device(provider: "apns", token: "0A")) == ["0a", "0A"])
-        #expect(spelled(Device(platform: "ios", provider: "fcm", token: "0A")) == ["0A", ""])
-        #expect(spelled(Device(platform: "android", token: "0A")) == ["0A", ""])
-        #expect(spelled(Device(platform: "ios", token: "0a")) == ["0a", ""])
-        #expect(spelled(Device(platform: "iOS", token: "0A")) == ["0a", "0A"])
+        let long = String(repeating: "0A1B", count: 16)
+        #expect(spelled("<0A>") == ["0a", "<0A>"])
+        #expect(spelled(long) == [long.lowercased(), long])
+        #expect(spelled(long, "mine") == [long.lowercased(), "mine"])
+        #expect(spelled(long.lowercased()) == [long.lowercased(), ""])
+        // A name, a token that is too long for one but has other letters, and one that begins like hexadecimal.
+        for other in ["CAFE", long + "x:Y", "ABCDEF01" + String(repeating: "Z", count: 64)] {
+            #expect(spelled(other) == [other, ""])
+        }
     }
 
     @Test func `a platform has lower case, as routes name it`() {

@@ -42,7 +42,7 @@ package struct TraceQuery: Sendable, Hashable {
         }
     }
 
-    /// Spellings of a token: those of APNs are stored in hexadecimal, however they were registered.
+    /// Spellings of a token: a hexadecimal one is stored in lower case, however it was registered.
     private static func spellings(_ token: String) -> Set<String> {
         [token, DeviceToken.hexadecimal(token)]
     }

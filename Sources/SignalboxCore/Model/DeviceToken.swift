@@ -3,22 +3,22 @@
 /// All tokens go through here: those of the API, of plugins' events and changes, and of providers'
 /// answers. So a device is found however its token is written.
 public enum DeviceToken {
-    /// Platforms that use APNs unless the device names a provider.
-    private static let applePlatforms: Set = [
-        "ios", "ipados", "macos", "tvos", "visionos", "watchos",
-    ]
+    /// Digits of the shortest token that a provider writes in hexadecimal.
+    private static let digitsMin = 64
 
-    /// Whether a device's token is an APNs token.
-    static func isAPNs(platform: String, provider: String) -> Bool {
-        provider == "apns" || provider.isEmpty && applePlatforms.contains(platform)
+    /// The spelling under which a token is kept: lower-case hexadecimal if its form says that it is hexadecimal.
+    ///
+    /// Old apps register the description of an NSData, `<0a1b 2c3d>`, and some use upper case. A short text is left as
+    /// it is: it may be a name.
+    static func spelled(_ token: String) -> String {
+        token.utf8.count >= digitsMin || token.utf8.first == UInt8(ascii: "<")
+            ? hexadecimal(token) : token
     }
 
-    /// The normalized form of an APNs token: lower-case hexadecimal.
-    ///
-    /// Old apps register the description of an NSData, `<0a1b 2c3d>`, and some use upper case. A text that is not
-    /// hexadecimal is returned unchanged: only the sender knows whether it can use it.
+    /// A hexadecimal text in lower case, without the marks of an NSData; any other text is returned unchanged.
     public static func hexadecimal(_ token: String) -> String {
-        // The common case, checked for each device of an event.
+        // The common cases, checked for each device of an event.
+        guard token.utf8.prefix(8).allSatisfy(isLoose) else { return token }
         var plain = token
         if plain.withUTF8({ unsafe isLowerHex($0) }) { return token }
         var out = ""
@@ -63,6 +63,11 @@ public enum DeviceToken {
         return bad == 0
     }
 
+    private static func isLoose(_ byte: UInt8) -> Bool {
+        isLowerHex(byte | 0x20) || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
+            || byte == UInt8(ascii: " ")
+    }
+
     private static func isLowerHex(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
             || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
@@ -78,17 +83,15 @@ extension Device {
         platform.utf8.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
     }
 
-    private var isTokenMisspelled: Bool {
-        DeviceToken.isAPNs(platform: platform, provider: provider)
-            && DeviceToken.hexadecimal(token) != token
-    }
+    private var isTokenMisspelled: Bool { DeviceToken.spelled(token) != token }
 
     /// Normalizes platform and token; the source's spelling of the token is kept in `sourceToken`.
     public mutating func spell() {
         if hasCapitals { platform = platform.lowercased() }
-        guard isTokenMisspelled else { return }
+        let spelled = DeviceToken.spelled(token)
+        guard spelled != token else { return }
         if sourceToken.isEmpty { sourceToken = token }
-        token = DeviceToken.hexadecimal(token)
+        token = spelled
     }
 
     /// Replaces the token.
