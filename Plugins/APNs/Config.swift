@@ -51,6 +51,7 @@ struct Config: Sendable {
     static let schema = Keys.schema(
         """
         "family": "apns", "emits": {},
+        "platforms": ["ios", "ipados", "macos", "tvos", "visionos", "watchos"],
         "addresses": { "token": "^channel:|[^A-Za-z0-9_-]" },
         "payloadLimits": [
           { "bytes": 5120, "header": "apns-push-type", "value": "voip" }, { "bytes": 4096 }

@@ -4,7 +4,7 @@ import SignalboxPluginKit
 struct Config: Sendable {
     static let schema = Keys.schema(
         """
-        "family": "airship",
+        "family": "airship", "platforms": ["ios", "android", "amazon", "web"],
         "addresses": [
           { "config": { "audience": ["named_user"] } },
           { "attributes": { "airship": ["named_user"] } },

@@ -4,7 +4,7 @@ import SignalboxPluginKit
 struct Config: Sendable {
     static let schema = Keys.schema(
         """
-        "family": "fcm",
+        "family": "fcm", "platforms": ["android", "ios", "web"],
         "addresses": { "token": "^(topic|condition|tag|named_user|channel):|[^A-Za-z0-9_:-]" },
         "payloadLimits": [
           { "bytes": 3840, "platform": "ios",

@@ -4,7 +4,7 @@ import SignalboxPluginKit
 struct Config: Sendable {
     static let schema = Keys.schema(
         """
-        "family": "hms",
+        "family": "hms", "platforms": ["huawei", "harmony", "android"],
         "addresses": { "token": "[^A-Za-z0-9_.:=+/-]" },
         "payloadLimits": [
           { "bytes": 4048, "parts": [

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 
 const char smtp_config_schema[] =
-  "{\"type\":\"object\",\"family\":\"smtp\",\"addresses\":{},\"required\":[\"host\",\"from\"],\"properties\":{"
+  "{\"type\":\"object\",\"family\":\"smtp\",\"platforms\":[\"email\"],\"addresses\":{},\"required\":[\"host\",\"from\"],\"properties\":{"
   "\"host\":{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9._:-]+$\",\"maxLength\":255,"
   "\"description\":\"name or address of the mail server, such as smtp.example.com\"},"
   "\"port\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":65535,\"default\":587},"

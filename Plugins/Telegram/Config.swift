@@ -2,7 +2,9 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
-    static let schema = Keys.schema(#""family": "telegram", "addresses": {}"#) { Config($0) }
+    static let schema = Keys.schema(
+        #""family": "telegram", "platforms": ["telegram"], "addresses": {}"#
+    ) { Config($0) }
 
     let button: String
     let isProtected: Bool

@@ -2,7 +2,9 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
-    static let schema = Keys.schema(#""family": "webpush""#) { try Config($0) }
+    static let schema = Keys.schema(#""family": "webpush", "platforms": ["web"]"#) {
+        try Config($0)
+    }
 
     let key: String
     let subject: String

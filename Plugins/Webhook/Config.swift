@@ -3,7 +3,10 @@ import SignalboxPluginKit
 /// The `config:` of an instance.
 struct Config: Sendable {
     static let schema = Keys.schema(
-        #""addresses": { "config": { "format": ["slack", "teams", "discord"] } }"#
+        """
+        "platforms": ["webhook", "slack", "teams", "discord"],
+        "addresses": { "config": { "format": ["slack", "teams", "discord"] } }
+        """
     ) { try Config($0) }
 
     /// How a notification is written.

@@ -19,7 +19,7 @@ extension CheckRule {
             subject.config.routes.flatMap { unknownFields($0, subject) }
         },
         CheckRule(.warning, "unknown-platform") { subject in
-            subject.config.routes.flatMap { unknownPlatforms($0) }
+            subject.config.routes.flatMap { unknownPlatforms($0, subject) }
         },
         CheckRule(.warning, "unknown-family") { subject in
             subject.config.routes.flatMap { unknownFamilies($0, subject) }
@@ -162,13 +162,11 @@ extension CheckRule {
         }
     }
 
-    /// Platform names used by apps and sources.
-    private static let platforms = [
-        "ios", "android", "ipados", "macos", "tvos", "visionos", "watchos", "huawei", "web",
-        "windows", "email", "telegram", "slack", "teams", "discord", "webhook", "harmony",
-    ]
-
-    private static func unknownPlatforms(_ settings: RouteSettings) -> [Finding] {
+    private static func unknownPlatforms(
+        _ settings: RouteSettings, _ subject: CheckSubject
+    ) -> [Finding] {
+        // Those that the senders' schemas name.
+        let known = subject.plugins.flatMap(\.facts.platforms)
         let set = settings.given["build"]?["set"]
         let maps = [settings.given["send"], set?["link"]].compactMap { $0 }
         return maps.flatMap { map -> [Finding] in
@@ -176,7 +174,7 @@ extension CheckRule {
             let names = entries.map { $0.key.lowercased() }
             return entries.compactMap { entry in
                 // Custom platforms are fine; a name close to a known one that is missing here is a typo.
-                guard let meant = slip(entry.key.lowercased()), !names.contains(meant) else {
+                guard let meant = slip(entry.key.lowercased(), known), !names.contains(meant) else {
                     return nil
                 }
                 return Finding(
@@ -188,7 +186,7 @@ extension CheckRule {
     }
 
     /// The platform that was meant: one edit away, letters only. Digits and hyphens are taken as intended.
-    private static func slip(_ name: String) -> String? {
+    private static func slip(_ name: String, _ platforms: [String]) -> String? {
         guard !platforms.contains(name), name.allSatisfy(\.isLetter) else { return nil }
         return platforms.first { Suggestion.isOneStep(from: name, to: $0) }
     }

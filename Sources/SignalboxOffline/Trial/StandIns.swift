@@ -29,7 +29,7 @@ final class StandIns: Sendable {
         return try? String(decoding: ThrowAway.p256Key().privateKeyPEM(), as: UTF8.self)
     }
 
-    /// The members of a service account, as Google and Huawei name them.
+    /// The members of a service account, as providers name them.
     private static var account: String {
         let key = try? String(decoding: ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
         return JSONValue.object([

@@ -11,7 +11,7 @@ extension ConfigSchema {
     /// Keywords of the root that JSON Schema does not have.
     package static let rootKeywords = [
         "providerPushes", "emits", "family", "payloadLimits", "addresses", "sharesTokens",
-        "reportsWith",
+        "reportsWith", "platforms",
     ]
 
     /// Reads a schema.
@@ -43,6 +43,7 @@ extension ConfigSchema {
             for rule in rules { facts.addresses.append(try addressRule(rule)) }
         case let rule?: facts.addresses = [try addressRule(rule)]
         }
+        facts.platforms = texts(json["platforms"])
         facts.reportsWith = json["reportsWith"]?.string
         facts.sharesTokens = json["sharesTokens"] == .bool(true)
         facts.family = json["family"]?.string

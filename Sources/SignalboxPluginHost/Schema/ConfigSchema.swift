@@ -70,6 +70,8 @@ public struct PluginFacts: Sendable {
     public internal(set) var emits: [(type: String, fields: [String])]?
     /// The family of `overrides` that is merged into its payloads; nil if the schema does not say.
     public internal(set) var family: String?
+    /// Platforms that devices of its provider usually have; others are possible.
+    public internal(set) var platforms: [String] = []
     /// Which of its tokens name people, chats, rooms or audiences, and no installed app.
     public internal(set) var addresses: [AddressRule] = []
     /// The config key required to report dead tokens of its events; nil if the schema names no such key.
