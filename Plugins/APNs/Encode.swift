@@ -8,10 +8,7 @@ struct Encoder: DeliveryEncoder {
         var isBroadcast: Bool
     }
 
-    private enum Rendered {
-        case payload(Payload)
-        case refused(Outcome)
-    }
+    private typealias Rendered = Result<Payload, Outcome>
 
     private let config: Config
     private let account: Account
@@ -38,13 +35,13 @@ struct Encoder: DeliveryEncoder {
         let audience = Audience(delivery.token, takesAnyToken: config.takesAnyToken)
         let channel: String?
         switch audience {
-        case .malformed: return Reasons.local(.malformedToken)
+        case .malformed: return .malformedToken
         case .token: channel = nil
         case .channel(let id): channel = id
         }
         switch content(of: delivery, isBroadcast: channel != nil) {
-        case .refused(let outcome): return outcome
-        case .payload(let payload):
+        case .failure(let outcome): return outcome
+        case .success(let payload):
             if let channel {
                 broadcast(delivery, payload, channel: channel)
             } else {
@@ -106,13 +103,13 @@ struct Encoder: DeliveryEncoder {
 
     private func render(_ delivery: borrowing Delivery, isBroadcast: Bool) -> Rendered {
         let eventUnixMs = delivery.eventUnixMs > 0 ? delivery.eventUnixMs : host.nowUnixMs
-        do throws(RenderFault) {
-            return .payload(
+        do throws(Outcome) {
+            return .success(
                 try Payload(
                     delivery.notification(), badge: delivery.badge, account: account, topic: topic,
                     isBroadcast: isBroadcast, eventUnixMs: eventUnixMs, host: host))
         } catch {
-            return .refused(Reasons.local(error))
+            return .failure(error)
         }
     }
 }

@@ -71,29 +71,22 @@ enum Reasons {
         switch reason {
         case "BadDeviceToken", "ChannelNotRegistered":
             if isProven { return Outcome(.unregistered, reason) }
-            var outcome = Outcome(.rejected, reason)
-            outcome.detail =
-                "no push of this app was taken yet, so the environment may be the wrong one; "
-                + "the \(reason == "BadDeviceToken" ? "token" : "channel") is kept"
-            return outcome
+            return Outcome(
+                .rejected, reason,
+                detail:
+                    "no push of this app was taken yet, so the environment may be the wrong one; "
+                    + "the \(reason == "BadDeviceToken" ? "token" : "channel") is kept")
         case "Unregistered", "ExpiredToken": return Outcome(.unregistered, reason)
         case "ExpiredProviderToken":
-            var outcome = Outcome(.auth, reason)
-            outcome.credential = credential
             // Later requests on this connection would fail, too.
-            outcome.reconnect = true
-            return outcome
+            return Outcome(.auth, reason, reconnect: true, credential: credential)
         case "IdleTimeout", "TooManyProviderTokenUpdates", "Shutdown":
-            var outcome = Outcome(.retry, reason)
-            outcome.reconnect = true
-            return outcome
+            return Outcome(.retry, reason, reconnect: true)
         case "TooManyRequests": return Outcome(.throttled, reason)
         default:
             if let (kind, scope) = known[reason] {
-                var outcome = Outcome(kind, reason)
                 // If pushes of the app were accepted before, only the topic of this push type is refused.
-                outcome.scope = scope == .app && isProven ? .item : scope
-                return outcome
+                return Outcome(kind, reason, scope: scope == .app && isProven ? .item : scope)
             }
             return unknown(status: status, reason: reason, isProven: isProven)
         }
@@ -104,16 +97,13 @@ enum Reasons {
         switch status {
         case 410:
             // Apple says why. Whoever else answers must not empty the registry.
-            var outcome = Outcome(.rejected, "gone")
-            outcome.detail = detail(reason) + "; the token is kept"
-            return outcome
+            return Outcome(.rejected, "gone", detail: detail(reason) + "; the token is kept")
         case 429: return Outcome(.throttled, "too_many_requests")
         // Apple uses 403 alone; the others are a proxy's, and no delivery's fault either.
         case 401, 403, 407:
-            var outcome = Outcome(.config, status == 403 ? "forbidden" : "unauthorized")
-            outcome.scope = isProven ? .item : .instance
-            outcome.detail = detail(reason)
-            return outcome
+            return Outcome(
+                .config, status == 403 ? "forbidden" : "unauthorized", detail: detail(reason),
+                scope: isProven ? .item : .instance)
         case 500...599:
             let label =
                 reason == "InternalServerError" || reason == "ServiceUnavailable"
@@ -122,9 +112,7 @@ enum Reasons {
         default:
             // Apple answers with nothing but 200, 4xx and 5xx: anything else is a peer in between.
             let kind: Outcome.Kind = (400...499).contains(status) ? .rejected : .retry
-            var outcome = Outcome(kind, "http_\(status / 100)xx")
-            outcome.detail = detail(reason)
-            return outcome
+            return Outcome(kind, "http_\(status / 100)xx", detail: detail(reason))
         }
     }
 
@@ -134,32 +122,30 @@ enum Reasons {
         return reason.utf8.count <= 64 && reason.allSatisfy { $0.isASCII && $0.isLetter }
             ? "reason: \(reason)" : "the answer's reason is not one that Apple documents"
     }
+}
 
-    /// Outcomes that are decided without asking Apple.
-    static func local(_ fault: RenderFault) -> Outcome {
-        switch fault {
-        case .malformedToken: Outcome(.rejected, "malformed_token")
-        case .unknownPushType: Outcome(.rejected, "unknown_push_type")
-        case .reservedKey: Outcome(.rejected, "reserved_data_key")
-        case .malformedData: Outcome(.rejected, "malformed_data")
-        case .tooLarge: Outcome(.rejected, "PayloadTooLarge")
-        case .typeNeedsToken: Outcome(.config, "push_type_needs_token_auth")
-        case .topicNotInCertificate: Outcome(.config, "topic_not_in_certificate")
-        case .channelNeedsLiveActivity:
-            rejected(
-                "channel_needs_liveactivity", "a channel takes the push type liveactivity alone")
-        case .notUnseen:
-            rejected(
-                "push_type_shows", "a withdrawal or dry run with this push type would be noticed")
-        case .malformedLiveActivity(let fault): rejected("malformed_live_activity", fault)
-        case .missingMember(let name):
-            rejected("missing_member", "the push type needs \(name), a text, in the data")
-        }
+/// Decided without asking Apple.
+extension Outcome {
+    static let unknownPushType = Outcome(.rejected, "unknown_push_type")
+    static let payloadTooLarge = Outcome(.rejected, "PayloadTooLarge")
+    static let typeNeedsToken = Outcome(.config, "push_type_needs_token_auth")
+    static let topicNotInCertificate = Outcome(.config, "topic_not_in_certificate")
+    static let channelNeedsLiveActivity = Outcome(
+        .rejected, "channel_needs_liveactivity",
+        detail: "a channel takes the push type liveactivity alone")
+    /// A push of this type cannot be without effect on the user, as a withdrawal and a dry run must be.
+    static let notUnseen = Outcome(
+        .rejected, "push_type_shows",
+        detail: "a withdrawal or dry run with this push type would be noticed")
+
+    /// The device would ignore it; the text says why.
+    static func malformedLiveActivity(_ fault: String) -> Outcome {
+        Outcome(.rejected, "malformed_live_activity", detail: fault)
     }
 
-    private static func rejected(_ reason: String, _ detail: String) -> Outcome {
-        var outcome = Outcome(.rejected, reason)
-        outcome.detail = detail
-        return outcome
+    static func missingMember(_ name: String) -> Outcome {
+        Outcome(
+            .rejected, "missing_member",
+            detail: "the push type needs \(name), a text, in the data")
     }
 }

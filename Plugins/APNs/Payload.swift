@@ -1,17 +1,5 @@
 import SignalboxPluginKit
 
-/// Why a notification cannot become a payload.
-enum RenderFault: Error {
-    case malformedToken, unknownPushType, typeNeedsToken, reservedKey, malformedData, tooLarge
-    case topicNotInCertificate, channelNeedsLiveActivity
-    /// A push of this type cannot be without effect on the user, as a withdrawal and a dry run must be.
-    case notUnseen
-    /// The device would ignore it; the text says why.
-    case malformedLiveActivity(String)
-    /// The push type's member is missing.
-    case missingMember(String)
-}
-
 /// The payload and headers that deliveries of one content share.
 struct Payload: Sendable {
     let bytes: [UInt8]
@@ -25,7 +13,7 @@ struct Payload: Sendable {
     init(
         _ content: PushNotification, badge: Int32?, account: Account, topic: String,
         isBroadcast: Bool, eventUnixMs: UInt64, host: Host
-    ) throws(RenderFault) {
+    ) throws(Outcome) {
         pushType = try Self.pushType(of: content)
         guard let type = PushType.all[pushType] else { throw .unknownPushType }
         guard account.usesToken || !type.needsToken else { throw .typeNeedsToken }
@@ -48,7 +36,7 @@ struct Payload: Sendable {
 
     /// A push that shows nothing has the type `background`, which PushKit's tokens and Live Activities do not take. With
     /// their own type a phone would ring.
-    private static func pushType(of content: PushNotification) throws(RenderFault) -> String {
+    private static func pushType(of content: PushNotification) throws(Outcome) -> String {
         guard content.isDryRun || content.isWithdrawn else {
             if !content.pushType.isEmpty { return content.pushType }
             return content.isSilent ? "background" : "alert"
@@ -60,7 +48,7 @@ struct Payload: Sendable {
     /// Throws for content that the device would silently ignore.
     private static func check(
         _ payload: [UInt8], _ name: String, _ type: PushType, isBroadcast: Bool, _ host: Host
-    ) throws(RenderFault) {
+    ) throws(Outcome) {
         guard !type.member.isEmpty || name == "liveactivity" else { return }
         guard let json = try? host.parse(payload.span) else { throw .malformedData }
         if !type.member.isEmpty, json[type.member]?.string?.isEmpty != false {
@@ -76,7 +64,7 @@ struct Payload: Sendable {
     private static func fitted(
         _ payload: [UInt8], _ content: PushNotification, _ pushType: String, bytesMax: Int,
         _ host: Host
-    ) throws(RenderFault) -> [UInt8] {
+    ) throws(Outcome) -> [UInt8] {
         var limit = PayloadLimit(bytesMax: bytesMax)
         if pushType == "liveactivity" {
             LiveActivity.addPlaces(of: payload, to: &limit, host)
@@ -84,7 +72,7 @@ struct Payload: Sendable {
             limit.addAlert("/aps/alert", of: payload, host)
         }
         guard let fitted = try? host.fitted(payload, of: content, to: limit) else {
-            throw .tooLarge
+            throw .payloadTooLarge
         }
         return fitted
     }
@@ -92,7 +80,7 @@ struct Payload: Sendable {
     private static func body(
         _ content: PushNotification, badge: Int32?, pushType: String, eventUnixMs: UInt64,
         host: Host
-    ) throws(RenderFault) -> [UInt8] {
+    ) throws(Outcome) -> [UInt8] {
         var data: JSON?
         if !content.data.isEmpty {
             guard let parsed = try? host.parse(content.data.utf8.span), parsed.kind == .object
@@ -142,7 +130,7 @@ struct Payload: Sendable {
 
     private static func overridden(
         _ content: PushNotification, _ payload: consuming JSONWriter, _ host: Host
-    ) throws(RenderFault) -> [UInt8] {
+    ) throws(Outcome) -> [UInt8] {
         guard let whole = try? content.overridden(payload, family: "apns", host) else {
             throw .malformedData
         }

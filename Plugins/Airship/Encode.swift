@@ -9,10 +9,7 @@ struct Encoder: DeliveryEncoder {
         var deadlineUnixMs: UInt64
     }
 
-    private enum Rendered {
-        case push(Push)
-        case refused(Outcome)
-    }
+    private typealias Rendered = Result<Push, Outcome>
 
     private let config: Config
     private let authorization: String
@@ -29,10 +26,10 @@ struct Encoder: DeliveryEncoder {
 
     /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
-        guard !delivery.token.isEmpty else { return Answer.local(.malformedToken) }
+        guard !delivery.token.isEmpty else { return .malformedToken }
         switch content(of: delivery) {
-        case .refused(let outcome): return outcome
-        case .push(let push):
+        case .failure(let outcome): return outcome
+        case .success(let push):
             let device = delivery.device()
             let own = device.attributes.first { $0.0 == "airship" }?.1
             let audience = own.flatMap { Audience(rawValue: $0) } ?? config.audience
@@ -60,13 +57,13 @@ struct Encoder: DeliveryEncoder {
             deadlineUnixMs: delivery.deadlineUnixMs)
         if let known = rendered[key] { return known }
         let value: Rendered
-        do throws(RenderFault) {
-            value = .push(
+        do throws(Outcome) {
+            value = .success(
                 try Push(
                     delivery.notification(), badge: delivery.badge, platform: key.platform,
                     deadlineUnixMs: key.deadlineUnixMs, config: config, host: host))
         } catch {
-            value = .refused(Answer.local(error))
+            value = .failure(error)
         }
         rendered[key] = value
         return value

@@ -29,9 +29,7 @@ struct Answer {
         switch status {
         case 200...299:
             guard !isRefused else { return Outcome(.rejected, "refused") }
-            var outcome = Outcome(.delivered, "ok")
-            outcome.providerID = pushID
-            return outcome
+            return Outcome(.delivered, "ok", providerID: pushID)
         case 400:
             // An unknown channel cannot be told from a malformed push, so the token is kept.
             return Outcome(.rejected, "invalid_push")
@@ -41,31 +39,16 @@ struct Answer {
         case 413: return Outcome(.rejected, "payload_too_large")
         case 429:
             // The rate of the project, not of a device.
-            var outcome = Outcome(.throttled, "too_many_requests")
-            outcome.scope = .instance
-            outcome.retryAfterMs = retryAfterMs ?? 60_000
-            return outcome
+            return Outcome(
+                .throttled, "too_many_requests", scope: .instance,
+                retryAfterMs: retryAfterMs ?? 60_000)
         case 500...599:
-            var outcome = Outcome(.retry, "server_error")
-            outcome.retryAfterMs = max(10_000, retryAfterMs ?? 0)
-            return outcome
+            return Outcome(.retry, "server_error", retryAfterMs: max(10_000, retryAfterMs ?? 0))
         default: return Outcome(unknownStatus: status)
         }
     }
 
     private func misconfigured(_ reason: String, _ detail: String) -> Outcome {
-        var outcome = Outcome(.config, reason)
-        outcome.scope = .instance
-        outcome.detail = detail
-        return outcome
-    }
-
-    /// Outcomes that are decided without asking Airship.
-    static func local(_ fault: RenderFault) -> Outcome {
-        switch fault {
-        case .malformedToken: Outcome(.rejected, "malformed_token")
-        case .malformedData: Outcome(.rejected, "malformed_data")
-        case .tooLarge: Outcome(.rejected, "payload_too_large")
-        }
+        Outcome(.config, reason, detail: detail, scope: .instance)
     }
 }

@@ -1,10 +1,5 @@
 import SignalboxPluginKit
 
-/// Why a notification cannot become a push.
-enum RenderFault: Error {
-    case malformedToken, malformedData, tooLarge
-}
-
 /// The JSON that deliveries of one content share: what follows the audience.
 struct Push: Sendable {
     let tail: [UInt8]
@@ -14,7 +9,7 @@ struct Push: Sendable {
     init(
         _ content: PushNotification, badge: Int32?, platform: String, deadlineUnixMs: UInt64,
         config: Config, host: Host
-    ) throws(RenderFault) {
+    ) throws(Outcome) {
         guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
         var extras: JSON?
         if !content.data.isEmpty {

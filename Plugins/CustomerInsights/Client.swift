@@ -240,9 +240,7 @@ extension CustomerInsights: RegisterPlugin {
 
     /// Accepted, but without a result yet: ask again later.
     private var pending: Outcome {
-        var outcome = Outcome(.retry, "pending")
-        outcome.retryAfterMs = config.client?.pollMs ?? 0
-        return outcome
+        Outcome(.retry, "pending", retryAfterMs: config.client?.pollMs ?? 0)
     }
 
     private func statuses(

@@ -52,24 +52,11 @@ enum FailureReason: String, CaseIterable {
 /// The outcome of a change for an answer of Customer Insights.
 enum Answer {
     static func outcome(_ status: Int, retryAfterMs: UInt64?) -> Outcome {
-        var outcome: Outcome
-        switch status {
-        case 200...299: outcome = Outcome(.delivered, "accepted")
-        case 401, 403:
-            outcome = Outcome(.config, "forbidden")
-            outcome.scope = .instance
-        case 429:
-            outcome = Outcome(.throttled, "too_many_requests")
-            outcome.scope = .instance
-            outcome.retryAfterMs = retryAfterMs ?? 60_000
-        case 500...599:
-            outcome = Outcome(.retry, "server_error")
-            outcome.retryAfterMs = retryAfterMs ?? 0
-        default:
-            outcome = Outcome(unknownStatus: status)
+        var outcome = Outcome(
+            reportStatus: status, accepted: "accepted", refusal: "", retryAfterMs: retryAfterMs)
+        if outcome.reason.hasPrefix("http_") {
             outcome.detail = "check org, mobile_app_id and api_token of config.client"
         }
-        outcome.providerCode = UInt32(clamping: status)
         return outcome
     }
 
@@ -86,13 +73,9 @@ enum Answer {
         case .deviceTokenTooLong: return Outcome(.rejected, "DeviceTokenTooLong")
         case .failedToStoreDevice: return Outcome(.retry, "FailedToStoreDevice")
         case .apiTokenNotValid:
-            var outcome = Outcome(.config, "ApiTokenNotValid")
-            outcome.scope = .app
-            return outcome
+            return Outcome(.config, "ApiTokenNotValid", scope: .app)
         case nil:
-            var outcome = Outcome(.rejected, "other_failure")
-            outcome.detail = String(reason.prefix(128))
-            return outcome
+            return Outcome(.rejected, "other_failure", detail: String(reason.prefix(128)))
         }
     }
 }

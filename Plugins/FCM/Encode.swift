@@ -10,10 +10,7 @@ struct Encoder: DeliveryEncoder {
         var deadlineUnixMs: UInt64
     }
 
-    private enum Rendered {
-        case message(Message)
-        case refused(Outcome)
-    }
+    private typealias Rendered = Result<Message, Outcome>
 
     private let config: Config
     private let path: String
@@ -32,16 +29,16 @@ struct Encoder: DeliveryEncoder {
 
     /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
-        guard !delivery.token.isEmpty else { return Answer.local(.malformedToken) }
+        guard !delivery.token.isEmpty else { return .malformedToken }
         switch content(of: delivery) {
-        case .refused(let outcome): return outcome
-        case .message(let message):
+        case .failure(let outcome): return outcome
+        case .success(let message):
             draft.begin("POST", path: path)
             draft.header("authorization", authorization)
             draft.header("content-type", "application/json")
             draft.header("x-goog-api-format-version", "2")
             switch Audience(delivery.token) {
-            case .malformed: return Answer.local(.malformedToken)
+            case .malformed: return .malformedToken
             case .token:
                 draft.appendBody(message.head.span)
                 draft.appendBodyEscaped(delivery.token)
@@ -68,13 +65,13 @@ struct Encoder: DeliveryEncoder {
             deadlineUnixMs: delivery.deadlineUnixMs)
         if let known = rendered[key] { return known }
         let value: Rendered
-        do throws(RenderFault) {
-            value = .message(
+        do throws(Outcome) {
+            value = .success(
                 try Message(
                     delivery.notification(), badge: delivery.badge, platform: key.platform,
                     deadlineUnixMs: key.deadlineUnixMs, config: config, host: host))
         } catch {
-            value = .refused(Answer.local(error))
+            value = .failure(error)
         }
         rendered[key] = value
         return value

@@ -104,22 +104,18 @@ struct Answer {
 
     private func classified(retryAfterMs: UInt64?) -> Outcome {
         if status == 200 {
-            var outcome = Outcome(.delivered, "ok")
-            outcome.providerID = messageName
-            return outcome
+            return Outcome(.delivered, "ok", providerID: messageName)
         }
         switch code {
         case "UNREGISTERED": return Outcome(.unregistered, code)
         case "INVALID_ARGUMENT": return refused
         case "SENDER_ID_MISMATCH":
-            var outcome = Outcome(.config, code)
-            outcome.detail = "the token belongs to another Firebase project"
-            return outcome
+            return Outcome(.config, code, detail: "the token belongs to another Firebase project")
         case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
-            var outcome = Outcome(.config, "THIRD_PARTY_AUTH_ERROR")
             // Concerns only tokens on Apple devices or in browsers; the project's others are fine.
-            outcome.detail = "the project's APNs key or web push key is missing or wrong"
-            return outcome
+            return Outcome(
+                .config, "THIRD_PARTY_AUTH_ERROR",
+                detail: "the project's APNs key or web push key is missing or wrong")
         case "QUOTA_EXCEEDED": return throttled(code, retryAfterMs)
         case "INTERNAL", "UNSPECIFIED_ERROR":
             return later(.retry, code, max(10_000, retryAfterMs ?? 0))
@@ -161,17 +157,13 @@ struct Answer {
         switch status {
         case 400: return refused
         case 401:
-            var outcome = Outcome(.auth, "unauthenticated")
-            outcome.credential = FCM.accessToken
-            return outcome
+            return Outcome(.auth, "unauthenticated", credential: FCM.accessToken)
         case 403, 404:
-            var outcome = Outcome(.config, status == 403 ? "permission_denied" : "wrong_project")
-            outcome.scope = .instance
-            outcome.detail =
-                status == 403
-                ? "the service account may not send, or the API is off for this project"
-                : "the project does not exist"
-            return outcome
+            return Outcome(
+                .config, status == 403 ? "permission_denied" : "wrong_project",
+                detail: status == 403
+                    ? "the service account may not send, or the API is off for this project"
+                    : "the project does not exist", scope: .instance)
         case 429: return throttled("too_many_requests", retryAfterMs)
         case 500...599: return later(.retry, "server_error", max(10_000, retryAfterMs ?? 0))
         default: return Outcome(unknownStatus: status)
@@ -187,18 +179,6 @@ struct Answer {
     }
 
     private func later(_ kind: Outcome.Kind, _ reason: String, _ waitMs: UInt64) -> Outcome {
-        var outcome = Outcome(kind, reason)
-        outcome.retryAfterMs = waitMs
-        return outcome
-    }
-
-    /// Outcomes that are decided without asking FCM.
-    static func local(_ fault: RenderFault) -> Outcome {
-        switch fault {
-        case .malformedToken: Outcome(.rejected, "malformed_token")
-        case .reservedKey: Outcome(.rejected, "reserved_data_key")
-        case .malformedData: Outcome(.rejected, "malformed_data")
-        case .tooLarge: Outcome(.rejected, "payload_too_large")
-        }
+        Outcome(kind, reason, retryAfterMs: waitMs)
     }
 }

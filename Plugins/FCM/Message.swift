@@ -1,10 +1,5 @@
 import SignalboxPluginKit
 
-/// Why a notification cannot become a message.
-enum RenderFault: Error {
-    case malformedToken, reservedKey, malformedData, tooLarge
-}
-
 /// The JSON that deliveries of one content share: before and after the token.
 struct Message: Sendable {
     private static let ttlMaxSeconds: UInt64 = 2_419_200
@@ -18,9 +13,12 @@ struct Message: Sendable {
     init(
         _ content: PushNotification, badge: Int32?, platform: String, deadlineUnixMs: UInt64,
         config: Config, host: Host
-    ) throws(RenderFault) {
+    ) throws(Outcome) {
         guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
-        let data = try Self.data(content, localized, platform, host)
+        let data = try content.textData(
+            withdrawing: Self.shownKey(content, platform),
+            hasTexts: content.isDataOnly && !content.isSilent, localized, host,
+            isReserved: Self.isReserved)
         // An override may bring the text.
         let hasContent =
             !content.title.isEmpty || !content.body.isEmpty || !content.imageURL.isEmpty
@@ -71,51 +69,6 @@ struct Message: Sendable {
         tail = Array((isEmpty ? "\"" : "\",").utf8) + bytes.dropFirst() + [UInt8(ascii: "}")]
     }
 
-    /// The data with all values as strings, as FCM requires.
-    private static func data(
-        _ content: PushNotification, _ localized: LocalizedTexts, _ platform: String, _ host: Host
-    ) throws(RenderFault) -> [(String, String)] {
-        var pairs: [(String, String)] = []
-        if content.isWithdrawn {
-            pairs.append(("signalbox_withdraw", Self.shownKey(content, platform)))
-        }
-        if !content.data.isEmpty {
-            guard let json = try? host.parse(content.data.utf8.span), json.kind == .object else {
-                throw .malformedData
-            }
-            let members = json.members
-            // A link, a picture, and a title and a body with a name and arguments each may follow.
-            pairs.reserveCapacity(members.count + 6)
-            for (key, value) in members where value.kind != .null {
-                guard !isReserved(key) else { throw .reservedKey }
-                pairs.append((key, value.string ?? value.text))
-            }
-        }
-        if content.isWithdrawn { return pairs }
-        func add(_ key: String, _ value: String) {
-            guard !value.isEmpty, !pairs.contains(where: { $0.0 == key }) else { return }
-            pairs.append((key, value))
-        }
-        // A text as data: the text itself, or its key in the app and a JSON array of its arguments.
-        func add(_ field: String, _ text: String, _ localized: LocalizedText?) {
-            guard let localized else { return add(field, text) }
-            add("\(field)_loc_key", localized.key)
-            guard !localized.arguments.isEmpty else { return }
-            var list = JSONWriter()
-            list.array { out in for text in localized.arguments { out.string(text) } }
-            add("\(field)_loc_args", list.text)
-        }
-        if content.isDataOnly, !content.isSilent {
-            // The app shows the notification itself, from these texts.
-            add("title", content.title, localized.title)
-            add("body", content.body, localized.body)
-            add("image", content.imageURL)
-        }
-        add("link", content.link)
-        return pairs
-    }
-
-    /// The shown notification's key on the device: the tag on Android, the collapse id on iOS.
     private static func shownKey(_ content: PushNotification, _ platform: String) -> String {
         platform == "ios" ? CollapseKey.shortened(content.collapse) : content.collapse
     }

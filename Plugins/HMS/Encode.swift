@@ -9,10 +9,7 @@ struct Encoder: DeliveryEncoder {
         var deadlineUnixMs: UInt64
     }
 
-    private enum Rendered {
-        case message(Message)
-        case refused(Outcome)
-    }
+    private typealias Rendered = Result<Message, Outcome>
 
     private let config: Config
     private let path: String
@@ -35,10 +32,10 @@ struct Encoder: DeliveryEncoder {
 
     /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
-        guard !delivery.token.isEmpty else { return Answer.local(.malformedToken) }
+        guard !delivery.token.isEmpty else { return .malformedToken }
         switch content(of: delivery) {
-        case .refused(let outcome): return outcome
-        case .message(let message):
+        case .failure(let outcome): return outcome
+        case .success(let message):
             if message.isDryRun { dryRuns.append(delivery.id) }
             draft.begin("POST", path: path)
             draft.header("authorization", authorization)
@@ -57,9 +54,9 @@ struct Encoder: DeliveryEncoder {
             deadlineUnixMs: delivery.deadlineUnixMs)
         if let known = rendered[key] { return known }
         let value: Rendered
-        do throws(RenderFault) {
+        do throws(Outcome) {
             let content = delivery.notification()
-            value = .message(
+            value = .success(
                 !isV3
                     ? try Message(
                         content, badge: delivery.badge, deadlineUnixMs: key.deadlineUnixMs,
@@ -68,7 +65,7 @@ struct Encoder: DeliveryEncoder {
                         content, badge: delivery.badge, deadlineUnixMs: key.deadlineUnixMs,
                         config: config, host: host))
         } catch {
-            value = .refused(Answer.local(error))
+            value = .failure(error)
         }
         rendered[key] = value
         return value

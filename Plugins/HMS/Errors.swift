@@ -75,9 +75,7 @@ struct Answer {
 
     private func classified(isProven: Bool, retryAfterMs: UInt64?) -> Outcome {
         if isAccepted {
-            var outcome = Outcome(.delivered, "ok")
-            outcome.providerID = requestID
-            return outcome
+            return Outcome(.delivered, "ok", providerID: requestID)
         }
         switch code {
         case Self.deadToken: return refusedToken(isProven)
@@ -85,18 +83,17 @@ struct Answer {
         case Self.partlySent where counts.failure > 0 && !isV3: return refusedToken(isProven)
         case Self.partlySent where isV3:
             // Also for missing rights and countries, so the token is kept.
-            var outcome = Outcome(.config, code)
-            outcome.detail = "Huawei refuses the token, or this kind of message for the project"
-            return outcome
+            return Outcome(
+                .config, code,
+                detail: "Huawei refuses the token, or this kind of message for the project")
         case Self.noPermission:
-            var outcome = Outcome(.config, code)
             // It also comes for a token of another app, which is no reason to keep the others waiting.
-            outcome.scope = isProven ? .item : .instance
-            outcome.detail =
-                isProven
-                ? "the token belongs to another app"
-                : "Push Kit is off for the app, or client_id or project_id is wrong"
-            return outcome
+            return Outcome(
+                .config, code,
+                detail: isProven
+                    ? "the token belongs to another app"
+                    : "Push Kit is off for the app, or client_id or project_id is wrong",
+                scope: isProven ? .item : .instance)
         default: break
         }
         if let meaning = Self.meanings[code] {
@@ -114,50 +111,32 @@ struct Answer {
     /// A dead token, unless the client's ids may be wrong: then every token would be refused like this.
     private func refusedToken(_ isProven: Bool) -> Outcome {
         if isProven { return Outcome(.unregistered, code) }
-        var outcome = Outcome(.retry, code)
-        outcome.retryAfterMs = 60_000
-        outcome.detail =
-            "no push was accepted yet, so client_id or project_id may be wrong; the token is kept"
-        return outcome
+        return Outcome(
+            .retry, code,
+            detail:
+                "no push was accepted yet, so client_id or project_id may be wrong; the token is kept",
+            retryAfterMs: 60_000)
     }
 
     /// Answers without a known code.
     private func byStatus(retryAfterMs: UInt64?) -> Outcome {
         switch status {
         case 401:
-            var outcome = Outcome(.auth, "unauthenticated")
-            outcome.credential = HMS.accessToken
-            return outcome
+            return Outcome(.auth, "unauthenticated", credential: HMS.accessToken)
         case 403, 404:
-            var outcome = Outcome(.config, status == 403 ? "permission_denied" : "wrong_path")
-            outcome.scope = .instance
-            outcome.detail = "client_id, project_id or endpoint is wrong"
-            return outcome
+            return Outcome(
+                .config, status == 403 ? "permission_denied" : "wrong_path",
+                detail: "client_id, project_id or endpoint is wrong", scope: .instance)
         case 429, 503:
             // Flow control limits the client, not a device.
-            var outcome = Outcome(.throttled, "flow_control")
-            outcome.scope = .instance
-            outcome.retryAfterMs = retryAfterMs ?? 10_000
-            return outcome
+            return Outcome(
+                .throttled, "flow_control", scope: .instance, retryAfterMs: retryAfterMs ?? 10_000)
         case 500...599:
-            var outcome = Outcome(.retry, "server_error")
-            outcome.retryAfterMs = max(10_000, retryAfterMs ?? 0)
-            return outcome
+            return Outcome(.retry, "server_error", retryAfterMs: max(10_000, retryAfterMs ?? 0))
         case 200 where code.isEmpty: return Outcome(.retry, "no_code")
         case 200:
-            var outcome = Outcome(.rejected, "unknown_code")
-            outcome.detail = "Huawei answered \(code)"
-            return outcome
+            return Outcome(.rejected, "unknown_code", detail: "Huawei answered \(code)")
         default: return Outcome(unknownStatus: status)
-        }
-    }
-
-    /// Outcomes that are decided without asking Huawei.
-    static func local(_ fault: RenderFault) -> Outcome {
-        switch fault {
-        case .malformedToken: Outcome(.rejected, "malformed_token")
-        case .malformedData: Outcome(.rejected, "malformed_data")
-        case .tooLarge: Outcome(.rejected, "payload_too_large")
         }
     }
 }

@@ -8,13 +8,15 @@ enum Harmony {
     static func message(
         _ content: PushNotification, badge: Int32?, deadlineUnixMs: UInt64, config: Config,
         host: Host
-    ) throws(RenderFault) -> Message {
+    ) throws(Outcome) -> Message {
         guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
         let (title, _) = Shown.texts(content, localized)
         // The system starts no app for data, so it shows data-only notifications, too.
         let isShown =
             !title.isEmpty && !content.isSilent && !content.isDryRun && !content.isWithdrawn
-        let pairs = try Data.members(of: content, localized, isShown: isShown, host)
+        let pairs = try content.textData(
+            withdrawing: content.collapse,
+            hasTexts: !isShown && !content.isSilent && !content.isDryRun, localized, host)
         var rest = JSONWriter()
         rest.object { out in
             out.key("payload")

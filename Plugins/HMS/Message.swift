@@ -1,10 +1,5 @@
 import SignalboxPluginKit
 
-/// Why a notification cannot become a message.
-enum RenderFault: Error {
-    case malformedToken, malformedData, tooLarge
-}
-
 /// The JSON that deliveries of one content share: before and after the token.
 struct Message: Sendable {
     /// 15 days.
@@ -35,7 +30,7 @@ struct Message: Sendable {
     init(
         _ content: PushNotification, badge: Int32?, deadlineUnixMs: UInt64, config: Config,
         host: Host
-    ) throws(RenderFault) {
+    ) throws(Outcome) {
         guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
         let hasText =
             !content.title.isEmpty || !content.body.isEmpty || localized.title != nil
@@ -43,7 +38,9 @@ struct Message: Sendable {
         let isShown =
             hasText && !content.isDataOnly && !content.isSilent && !content.isDryRun
             && !content.isWithdrawn
-        let pairs = try Data.members(of: content, localized, isShown: isShown, host)
+        let pairs = try content.textData(
+            withdrawing: content.collapse,
+            hasTexts: !isShown && !content.isSilent && !content.isDryRun, localized, host)
         let ttl = Self.ttl(deadlineUnixMs: deadlineUnixMs, host)
         let isQuickApp = config.quickAppTarget != nil
         var message = JSONWriter()

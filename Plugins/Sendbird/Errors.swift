@@ -55,28 +55,18 @@ enum Answer {
     static func outcome(_ status: Int, code: Int64?, isRemoval: Bool, retryAfterMs: UInt64?)
         -> Outcome
     {
-        var outcome: Outcome
-        switch status {
-        case 200...299: outcome = Outcome(.delivered, isRemoval ? "removed" : "registered")
-        case 401, 403:
-            outcome = Outcome(.config, "forbidden")
-            outcome.scope = .instance
-            outcome.detail = "the Platform API refuses api_token"
-        case 429:
-            outcome = Outcome(.throttled, "too_many_requests")
-            outcome.scope = .instance
-            outcome.retryAfterMs = retryAfterMs ?? 10_000
-        case 500...599:
-            outcome = Outcome(.retry, "server_error")
-            outcome.retryAfterMs = retryAfterMs ?? 0
         // 400201: no such user or token. The token to remove is already gone.
-        case 400 where isRemoval && code == 400_201, 404 where isRemoval:
-            outcome = Outcome(.delivered, "already_gone")
-        default:
-            outcome = Outcome(unknownStatus: status)
+        let isGone = isRemoval && (status == 404 || status == 400 && code == 400_201)
+        var outcome = Outcome(
+            reportStatus: status, accepted: isRemoval ? "removed" : "registered",
+            refusal: "the Platform API refuses api_token", retryAfterMs: retryAfterMs,
+            waitMs: 10_000)
+        if isGone {
+            outcome.kind = .delivered
+            outcome.reason = "already_gone"
+        } else if outcome.reason.hasPrefix("http_") {
             outcome.detail = code.map { "error code \($0)" } ?? ""
         }
-        outcome.providerCode = UInt32(clamping: status)
         return outcome
     }
 }

@@ -2,10 +2,7 @@ import SignalboxPluginKit
 
 /// Turns deliveries into requests; shared content is rendered once, behind the chat.
 struct Encoder: DeliveryEncoder {
-    private enum Rendered {
-        case message(Message)
-        case refused(Outcome)
-    }
+    private typealias Rendered = Result<Message, Outcome>
 
     private let config: Config
     private let path: String
@@ -28,8 +25,8 @@ struct Encoder: DeliveryEncoder {
             return Outcome(.rejected, "malformed_token")
         }
         switch content(of: delivery) {
-        case .refused(let outcome): return outcome
-        case .message(let message):
+        case .failure(let outcome): return outcome
+        case .success(let message):
             draft.begin("POST", path: path)
             draft.header("content-type", "application/json")
             draft.setContext(chat.id)
@@ -51,15 +48,15 @@ struct Encoder: DeliveryEncoder {
         let note = delivery.notification()
         let value: Rendered
         if note.isDryRun {
-            value = .refused(Outcome(.rejected, "no_dry_run"))
+            value = .failure(Outcome(.rejected, "no_dry_run"))
         } else if note.isWithdrawn {
             // A message can only be deleted by an id that nobody keeps.
-            value = .refused(Outcome(.delivered, "nothing_to_take_back"))
+            value = .failure(Outcome(.delivered, "nothing_to_take_back"))
         } else {
-            do throws(RenderFault) {
-                value = .message(try Message(note, config: config, host: host))
+            do throws(Outcome) {
+                value = .success(try Message(note, config: config, host: host))
             } catch {
-                value = .refused(Answer.local(error))
+                value = .failure(error)
             }
         }
         rendered[key] = value

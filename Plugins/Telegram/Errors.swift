@@ -66,53 +66,35 @@ struct Answer {
     private func classified(isPrivate: Bool) -> Outcome {
         if let successor, status == 400 {
             // Sent again, it goes to the new id.
-            var outcome = Outcome(.retry, "chat_moved")
-            outcome.newToken = successor
-            return outcome
+            return Outcome(.retry, "chat_moved", newToken: successor)
         }
         if let known = Self.words.first(where: {
             $0.status == status && description.contains($0.words)
         }) {
-            var outcome = Outcome(known.class == .dead ? .unregistered : .rejected, known.reason)
-            outcome.suspectsToken = known.class == .suspect
-            return outcome
+            return Outcome(
+                known.class == .dead ? .unregistered : .rejected, known.reason,
+                suspectsToken: known.class == .suspect)
         }
         switch status {
         case 200...299:
-            var outcome = Outcome(.delivered, "ok")
-            outcome.providerID = messageID.map { String($0) } ?? ""
-            return outcome
+            return Outcome(.delivered, "ok", providerID: messageID.map { String($0) } ?? "")
         case 400: return Outcome(.rejected, "bad_request")
         case 401, 404:
             return misconfigured("unauthorized", "bot_token is not one that Telegram knows")
         case 403: return Outcome(.rejected, "forbidden")
         case 413: return Outcome(.rejected, "payload_too_large")
         case 429:
-            var outcome = Outcome(.throttled, "too_many_requests")
             // A group has a limit of its own; what a user's chat hears is the bot's.
-            outcome.scope = isPrivate ? .instance : .item
-            outcome.retryAfterMs = retryAfterMs ?? 30_000
-            return outcome
+            return Outcome(
+                .throttled, "too_many_requests", scope: isPrivate ? .instance : .item,
+                retryAfterMs: retryAfterMs ?? 30_000)
         case 500...599:
-            var outcome = Outcome(.retry, "server_error")
-            outcome.retryAfterMs = retryAfterMs ?? 0
-            return outcome
+            return Outcome(.retry, "server_error", retryAfterMs: retryAfterMs ?? 0)
         default: return Outcome(unknownStatus: status)
         }
     }
 
     private func misconfigured(_ reason: String, _ detail: String) -> Outcome {
-        var outcome = Outcome(.config, reason)
-        outcome.scope = .instance
-        outcome.detail = detail
-        return outcome
-    }
-
-    /// Outcomes that are decided without asking Telegram.
-    static func local(_ fault: RenderFault) -> Outcome {
-        switch fault {
-        case .malformedData: Outcome(.rejected, "malformed_data")
-        case .nothingToShow: Outcome(.rejected, "nothing_to_show")
-        }
+        Outcome(.config, reason, detail: detail, scope: .instance)
     }
 }

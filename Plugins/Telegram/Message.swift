@@ -1,10 +1,5 @@
 import SignalboxPluginKit
 
-/// Why a notification cannot become a message.
-enum RenderFault: Error {
-    case malformedData, nothingToShow
-}
-
 /// The JSON that deliveries of one content share: what follows the chat.
 struct Message: Sendable {
     /// Telegram counts UTF-16 code units.
@@ -12,7 +7,7 @@ struct Message: Sendable {
 
     let tail: [UInt8]
 
-    init(_ note: PushNotification, config: Config, host: Host) throws(RenderFault) {
+    init(_ note: PushNotification, config: Config, host: Host) throws(Outcome) {
         let title = Self.cut(note.title, Self.unitsMax.heading, host)
         let subtitle = Self.cut(note.subtitle, Self.unitsMax.heading, host)
         let heading = [title, subtitle].filter { !$0.isEmpty }
@@ -20,7 +15,7 @@ struct Message: Sendable {
         let text = (heading + [Self.cut(note.body, left, host)].filter { !$0.isEmpty })
             .joined(separator: "\n")
         guard !note.isSilent, text.contains(where: { !$0.isWhitespace }) else {
-            throw .nothingToShow
+            throw Outcome(.rejected, "nothing_to_show")
         }
         var out = JSONWriter()
         out.object { out in
@@ -49,7 +44,9 @@ struct Message: Sendable {
         guard let whole = try? note.overridden(out, family: "telegram", host),
             let json = try? host.parse(whole.bytes.span), json["chat_id"] == nil
         else { throw .malformedData }
-        guard json["text"]?.string?.isEmpty == false else { throw .nothingToShow }
+        guard json["text"]?.string?.isEmpty == false else {
+            throw Outcome(.rejected, "nothing_to_show")
+        }
         tail = Array(whole.bytes.dropFirst())
     }
 

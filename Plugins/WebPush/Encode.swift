@@ -50,9 +50,7 @@ struct Encoder: DeliveryEncoder {
     }
 
     private func malformed(_ detail: String) -> Outcome {
-        var outcome = Outcome(.rejected, "malformed_subscription")
-        outcome.detail = detail
-        return outcome
+        Outcome(.rejected, "malformed_subscription", detail: detail)
     }
 
     private func secondsLeft(_ deadlineUnixMs: UInt64) -> UInt64 {

@@ -23,21 +23,18 @@ struct Answer {
         case 410: return Outcome(.unregistered, "gone")
         case 400: return Outcome(.rejected, "bad_request")
         case 401, 403:
-            var outcome = Outcome(.rejected, "vapid_refused")
-            outcome.detail = "the subscription belongs to another VAPID key, or subject is refused"
-            return outcome
+            return Outcome(
+                .rejected, "vapid_refused",
+                detail: "the subscription belongs to another VAPID key, or subject is refused")
         case 413: return Outcome(.rejected, "payload_too_large")
         case 406 where retryAfterMs == nil && !serviceStatus.contains("throttled"):
             return Outcome(unknownStatus: status)
         case 406, 429:
-            var outcome = Outcome(.throttled, "too_many_requests")
-            outcome.retryAfterMs = retryAfterMs ?? 60_000
-            return outcome
+            return Outcome(.throttled, "too_many_requests", retryAfterMs: retryAfterMs ?? 60_000)
         case 500...599:
-            var outcome = Outcome(.retry, "server_error")
-            outcome.detail = "the push service answered \(status)"
-            outcome.retryAfterMs = retryAfterMs ?? 0
-            return outcome
+            return Outcome(
+                .retry, "server_error", detail: "the push service answered \(status)",
+                retryAfterMs: retryAfterMs ?? 0)
         // Redirects, too, reject only this push: the client chose the server that answers.
         default: return Outcome(.rejected, "http_\(status / 100)xx")
         }

@@ -52,26 +52,19 @@ struct Answer {
         case 404:
             guard isPersonal else { return misconfigured("not_found") }
             // Or the receiver was deployed without this path.
-            var outcome = Outcome(.rejected, "not_found")
-            outcome.suspectsToken = true
-            return outcome
+            return Outcome(.rejected, "not_found", suspectsToken: true)
         case 410: return dead("gone")
         case 401: return refused("unauthorized")
         case 403: return refused("forbidden")
         case 408, 425:
-            var outcome = Outcome(.retry, "timeout")
-            outcome.retryAfterMs = retryAfterMs ?? 0
-            return outcome
+            return Outcome(.retry, "timeout", retryAfterMs: retryAfterMs ?? 0)
         case 413: return Outcome(.rejected, "payload_too_large")
         case 429:
-            var outcome = Outcome(.throttled, "too_many_requests")
-            outcome.scope = isPersonal ? .item : .instance
-            outcome.retryAfterMs = self.retryAfterMs ?? retryAfterMs ?? 30_000
-            return outcome
+            return Outcome(
+                .throttled, "too_many_requests", scope: isPersonal ? .item : .instance,
+                retryAfterMs: self.retryAfterMs ?? retryAfterMs ?? 30_000)
         case 500...599:
-            var outcome = Outcome(.retry, "server_error")
-            outcome.retryAfterMs = retryAfterMs ?? 0
-            return outcome
+            return Outcome(.retry, "server_error", retryAfterMs: retryAfterMs ?? 0)
         // A redirect of one device's URL says nothing about other devices.
         case 300...399 where isPersonal: return Outcome(.rejected, "http_3xx")
         default: return Outcome(unknownStatus: status)
@@ -88,9 +81,9 @@ struct Answer {
     }
 
     private func misconfigured(_ reason: String) -> Outcome {
-        var outcome = Outcome(.config, reason)
-        outcome.scope = .instance
-        outcome.detail = "the receiver does not know the URL, or refuses the credential"
-        return outcome
+        Outcome(
+            .config, reason,
+            detail: "the receiver does not know the URL, or refuses the credential",
+            scope: .instance)
     }
 }

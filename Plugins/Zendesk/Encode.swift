@@ -21,26 +21,4 @@ enum Unregister {
         draft.appendBody(body.bytes.span)
         return draft
     }
-
-    /// The outcome for an answer.
-    static func outcome(status: Int, retryAfterMs: UInt64?) -> Outcome {
-        var outcome: Outcome
-        switch status {
-        case 200...299: outcome = Outcome(.delivered, "ok")
-        case 401, 403:
-            outcome = Outcome(.config, "forbidden")
-            outcome.scope = .instance
-            outcome.detail = "api: the credentials are wrong, or are not an admin's"
-        case 429:
-            outcome = Outcome(.throttled, "too_many_requests")
-            outcome.scope = .instance
-            outcome.retryAfterMs = retryAfterMs ?? 60_000
-        case 500...599:
-            outcome = Outcome(.retry, "server_error")
-            outcome.retryAfterMs = retryAfterMs ?? 0
-        default: outcome = Outcome(unknownStatus: status)
-        }
-        outcome.providerCode = UInt32(clamping: status)
-        return outcome
-    }
 }

@@ -98,7 +98,11 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
             let response = batch[index]
             let wait = host.retryAfterMs(response)
             try sink.settle(
-                response.items, Unregister.outcome(status: response.status, retryAfterMs: wait))
+                response.items,
+                Outcome(
+                    reportStatus: response.status, accepted: "ok",
+                    refusal: "api: the credentials are wrong, or are not an admin's",
+                    retryAfterMs: wait))
         }
     }
 

@@ -1,7 +1,7 @@
 internal import CSignalbox
 
-/// The outcome of one delivery.
-public struct Outcome: Sendable {
+/// The outcome of one delivery; thrown where rendering decides it.
+public struct Outcome: Error, CustomStringConvertible {
     /// What happened.
     public enum Kind: UInt32, Sendable {
         /// The provider accepted it.
@@ -56,9 +56,21 @@ public struct Outcome: Sendable {
     public var credential = ""
 
     /// Makes an outcome.
-    public init(_ kind: Kind, _ reason: String) {
+    public init(
+        _ kind: Kind, _ reason: String, detail: String = "", scope: Scope = .item,
+        retryAfterMs: UInt64 = 0, reconnect: Bool = false, suspectsToken: Bool = false,
+        credential: String = "", providerID: String = "", newToken: String = ""
+    ) {
         self.kind = kind
         self.reason = reason
+        self.detail = detail
+        self.scope = scope
+        self.retryAfterMs = retryAfterMs
+        self.reconnect = reconnect
+        self.suspectsToken = suspectsToken
+        self.credential = credential
+        self.providerID = providerID
+        self.newToken = newToken
     }
 
     /// Makes the outcome for an HTTP status that the provider does not document, with the reason `http_3xx`, `http_4xx`, ....
@@ -67,6 +79,38 @@ public struct Outcome: Sendable {
     public init(unknownStatus status: Int) {
         self.init((300...399).contains(status) ? .retry : .rejected, "http_\(status / 100)xx")
     }
+
+    /// Makes the outcome of a report for an HTTP status, as most APIs mean it.
+    ///
+    /// `refusal` says what to do about 401 and 403; `waitMs` is for a 429 without Retry-After.
+    public init(
+        reportStatus status: Int, accepted: String, refusal: String, retryAfterMs: UInt64?,
+        waitMs: UInt64 = 60_000
+    ) {
+        switch status {
+        case 200...299: self.init(.delivered, accepted)
+        case 401, 403: self.init(.config, "forbidden", detail: refusal, scope: .instance)
+        case 429:
+            self.init(
+                .throttled, "too_many_requests", scope: .instance,
+                retryAfterMs: retryAfterMs ?? waitMs)
+        case 500...599: self.init(.retry, "server_error", retryAfterMs: retryAfterMs ?? 0)
+        default: self.init(unknownStatus: status)
+        }
+        providerCode = UInt32(clamping: status)
+    }
+
+    /// The reason: what else an outcome says is not for every log.
+    public var description: String { reason }
+
+    /// The token cannot be one of the provider's.
+    public static let malformedToken = Outcome(.rejected, "malformed_token")
+    /// The notification's data or overrides are not what the provider takes.
+    public static let malformedData = Outcome(.rejected, "malformed_data")
+    /// The data has a key that the provider keeps for itself.
+    public static let reservedKey = Outcome(.rejected, "reserved_data_key")
+    /// The payload is over the provider's limit, even with shortened texts.
+    public static let tooLarge = Outcome(.rejected, "payload_too_large")
 
     func write(item: UInt64, to out: UnsafeMutablePointer<sbx_outcome>, _ arena: Arena) {
         out.pointee.struct_size = UInt32(MemoryLayout<sbx_outcome>.size)
