@@ -15,14 +15,7 @@ target endpoint http_request outcome http_call error fit_request crypto_key filt
 TO_PLUGINS = "device recipient event notification delivery change http_response request build_input filter_input"
 
 # Files of the Rust kit, each with its headers.
-RUST = {
-    "model": "model",
-    "plugin": "plugin",
-    "role": "role/ingest role/build role/filter",
-    "transport": "role/http role/send_http role/register role/send role/source role/observe",
-    "service": "service/clock service/crypto service/endpoint service/fit service/json service/log service/metrics service/scope service/secrets service/sign service/timer",
-    "outside": "service/certificate service/credential service/http service/kv service/registry",
-}
+RUST = {"base": "types.h model.h plugin.h", "role": "role/*.h", "service": "service/*.h"}
 
 
 def outputs(root):
@@ -39,9 +32,10 @@ def outputs(root):
     yield "Sources/SignalboxPluginKit/PushNotification+generated.swift", swift.kit(notification)
     yield "Sources/SignalboxConformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))
     for name, parts in RUST.items():
-        parts = [f"{part}.h" for part in parts.split()]
-        yield f"Sources/RustPluginKit/src/sys/{name}.rs", rust.sys(Header(*(include / part for part in parts)), parts)
-    yield "Sources/RustPluginKit/src/model/nouns.rs", rust.model(both)
+        paths = [path for part in parts.split() for path in sorted(include.glob(part))]
+        yield f"Sources/RustPluginKit/src/sys/{name}.rs", rust.sys(Header(*paths), f"`{parts}`.")
+    yield "Sources/RustPluginKit/src/sys/services.rs", rust.services(header)
+    yield "Sources/RustPluginKit/src/model/nouns+generated.rs", rust.model(both)
 
 
 def main(root, is_check):

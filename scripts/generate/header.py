@@ -8,7 +8,9 @@ SIZES = {"uint32_t": 4, "int32_t": 4, "sbx_status": 4, "uint64_t": 8, "int64_t":
 
 @dataclass
 class Field:
-    """A member of a struct: `type` is the C type, "function" for a pointer to one."""
+    """A member of a struct: `type` is the C type, "function" for a pointer to one.
+
+    `doc` is the comment behind it, or that before a function."""
 
     name: str
     type: str
@@ -48,10 +50,11 @@ class Struct:
 
 
 class Header:
-    """Structs, constants with their value and comment, and types of functions with their declaration."""
+    """Structs, constants with their value and comment, types of functions with their declaration, other types, and the
+    table of each service by its constant."""
 
     def __init__(self, *paths):
-        self.structs, self.constants, self.functions = {}, {}, {}
+        self.structs, self.constants, self.functions, self.types, self.services = {}, {}, {}, {}, {}
         for path in paths:
             text = path.read_text()
             for name, value, doc in re.findall(r"#define (SBX_\w+) +(\S+)[ \t]*(/\*.*?\*/)?", text, re.S):
@@ -60,13 +63,16 @@ class Header:
                 self.structs[name] = Struct(name, list(members(body)))
             for code, name in re.findall(r"typedef ([^;{]*?\(\*(sbx_\w+)\)\([^;]*\));", text):
                 self.functions[name] = " ".join(code.split())
+            self.types |= {name: kind for kind, name in re.findall(r"typedef (\w+(?: sbx_\w+)?) (sbx_\w+);", text)}
+            self.services |= re.findall(r"#define (SBX_SVC_\w+) .*?typedef struct (sbx_\w+) \{", text, re.S)
 
 
 def members(body):
     """The declarations of a struct, each with the comment that follows it."""
     for code, comment in re.findall(r"((?:[^;/]|/\*.*?\*/)+);[ \t]*(/\*.*?\*/)?", body, re.S):
+        before = "".join(re.findall(r"/\*.*?\*/", code, re.S))
         code = " ".join(re.sub(r"/\*.*?\*/", "", code, flags=re.S).split())
-        doc = plain(comment)
+        doc = plain(comment or before if "(*" in code else comment)
         since = int(found[1]) if (found := re.search(r"Since 1\.(\d+)$", doc)) else 0
         doc = re.sub(r"\.? ?Since 1\.\d+$", "", doc)
         if pointer := re.match(r".*?\(\*(\w+)\)", code):

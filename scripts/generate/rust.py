@@ -43,19 +43,22 @@ def constants(header):
     for name, (value, _) in header.constants.items():
         if number := re.fullmatch(r"(\d+)(u|ull)", value):
             yield name, "u32" if number[2] == "u" else "u64", number[1]
+        elif number := re.fullmatch(r"\(\((\w+)\)(-?\d+)\)", value):
+            yield name, number[1], number[2]
         elif value.startswith('"'):
             yield name, "&str", value
 
 
-def sys(header, names):
-    """Constants, types of functions and structs of some headers, as they lie in memory."""
-    lines = ["", "constants! {"]
+def sys(header, title):
+    """Constants, types, structs and services of some headers, as they lie in memory."""
+    lines = [""]
+    for name, base in header.types.items():
+        opaque = base.startswith("struct ")
+        lines += ["#[repr(C)]", f"pub struct {name} {{", "    hidden: [u8; 0],", "}", ""] if opaque else [f"pub type {name} = {kind(base)};", ""]
+    lines += ["constants! {"]
     lines += [f"    {name}: {kind} = {value};" for name, kind, value in constants(header)] + ["}", ""]
     if header.functions:
-        lines += ["functions! {"]
-        for name, code in header.functions.items():
-            lines += [f"    {name} = {kind(code).removeprefix('Option<').removesuffix('>')};"]
-        lines += ["}", ""]
+        lines += [f"pub type {name} = {kind(code)};" for name, code in header.functions.items()] + [""]
     lines += ["contract! {"]
     for struct in header.structs.values():
         grows = "growing" if struct.fields[0].name == "struct_size" else "frozen"
@@ -65,12 +68,20 @@ def sys(header, names):
             own = f"[{own}; {one.length}]" if one.length else own
             lines += [f"        {plain(one.name)}: {own},"]
         lines += ["    }"]
-    text = "\n".join(lines + ["}"]) + "\n"
+    lines += ["}"]
+    text = "\n".join(lines) + "\n"
     raw = ", ".join(word for word in ("c_char", "c_void") if word in text)
-    imports = ["", "use super::*;"]
+    declared = {*header.structs, *header.functions, *header.types}
+    imports = [""] + ["use super::*;"] * bool(set(re.findall(r"\bsbx_\w+", text)) - declared)
     if raw:
         imports += [f"use std::os::raw::{{{raw}}};" if "," in raw else f"use std::os::raw::{raw};"]
-    return HEAD.format(" ".join(f"`{name}`" for name in names) + ".") + "\n".join(imports) + "\n" + text
+    return HEAD.format(title) + "\n".join(imports) + "\n" + text
+
+
+def services(header):
+    """The tables of all services."""
+    lines = [f"    {constant.removeprefix('SBX_SVC_').lower()}: {table} = {constant};" for constant, table in header.services.items()]
+    return "\n".join([HEAD.format("The services of a host.").rstrip(), "", "use super::*;", "", "services! {"] + lines + ["}"]) + "\n"
 
 
 def model(nouns):

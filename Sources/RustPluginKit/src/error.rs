@@ -1,6 +1,5 @@
 //! Why a call failed.
 
-use crate::memory;
 use crate::sys::{self, *};
 use std::fmt;
 
@@ -174,26 +173,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// Calls a service that fills a buffer: first with the usual capacity, then once more with the size
-/// that the service asks for.
-pub(crate) fn filled(
-    capacity: usize,
-    mut call: impl FnMut(*mut u8, *mut usize, *mut sbx_error) -> Result<sbx_status>,
-) -> Result<Vec<u8>> {
-    let mut room = vec![0; capacity];
-    for _ in 0..2 {
-        let mut length = room.len();
-        let mut error: sbx_error = sys::fresh();
-        let code = call(room.as_mut_ptr(), &mut length, &mut error)?;
-        if code == SBX_E_TOO_LARGE && length > room.len() {
-            memory::wipe(&mut room);
-            room = vec![0; length];
-            continue;
-        }
-        Error::check_with(code, &error)?;
-        room.truncate(length);
-        return Ok(room);
-    }
-    Err(Error::internal("the host asks for ever more room"))
-}

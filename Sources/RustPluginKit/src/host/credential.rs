@@ -44,35 +44,29 @@ impl Host {
     /// right after `start`, ahead of its expiry, and when a provider has refused it, but not sooner
     /// than `min_interval_ms` after the last success.
     pub fn define_credential(&self, name: &str, min_interval_ms: u64) -> Result<()> {
-        let define = self.inner.tables.credential.define;
-        let code = self.ask(define, |define, host| unsafe {
+        self.check(self.tables().credential.define, |define, host| unsafe {
             define(host, raw(name), min_interval_ms, Some(refresh))
-        })?;
-        Error::check(code)
+        })
     }
 
     /// The current value, or `Again` if it has no value yet. Return that error from `prepare`, and
     /// the host offers the batch again once there is a value.
     pub fn credential(&self, name: &str) -> Result<String> {
-        let get = self.inner.tables.credential.get;
         let mut value = raw("");
-        let found = self.ask(get, |get, host| unsafe {
+        let found = self.ask(self.tables().credential.get, |get, host| unsafe {
             // Copied at once: the value lives until the role call returns.
-            let code = get(host, raw(name), &mut value);
-            Error::check(code).map(|_| text(value).to_string())
+            Error::check(get(host, raw(name), &mut value)).map(|_| text(value).to_string())
         })?;
-        found.map_err(|fault| {
-            Error::new(fault.status, format!("the credential {name} is not there"))
+        found.map_err(|fault| Error {
+            message: format!("the credential {name} is not there"),
+            ..fault
         })
     }
 
     fn set_credential(&self, name: &str, new: &Credential) -> Result<()> {
-        let set = self.inner.tables.credential.set;
-        let code = self.ask(set, |set, host| unsafe {
-            let value = raw(&new.value);
-            set(host, raw(name), value, new.refresh_unix_ms, new.expires_unix_ms)
-        })?;
-        Error::check(code)
+        self.check(self.tables().credential.set, |set, host| unsafe {
+            set(host, raw(name), raw(&new.value), new.refresh_unix_ms, new.expires_unix_ms)
+        })
     }
 
     /// The leaf certificate of a secret that holds PEM or PKCS#12. `password` names the secret that
@@ -80,7 +74,7 @@ impl Host {
     pub fn certificate(&self, secret: &str, password: &str) -> Result<Certificate> {
         let mut error: sbx_error = sys::fresh();
         let mut found = std::ptr::null();
-        self.ask(self.inner.tables.certificates.read, |read, host| unsafe {
+        self.ask(self.tables().certificate.read, |read, host| unsafe {
             let code = read(host, raw(secret), raw(password), &mut found, &mut error);
             Error::check_with(code, &error)?;
             if found.is_null() {

@@ -1,7 +1,7 @@
 //! Digests, keyed digests, derived keys and encryption, with keys that may stay in the host.
 
 use super::Host;
-use crate::error::{filled, Result};
+use crate::error::Result;
 use crate::memory::{raw, raw_bytes};
 use crate::sys::*;
 
@@ -72,21 +72,16 @@ impl<'a> CryptoKey<'a> {
 impl Host {
     /// The digest of some bytes.
     pub fn digest(&self, hash: Hash, data: &[u8]) -> Result<Vec<u8>> {
-        let digest = self.inner.tables.crypto.digest;
-        filled(64, |room, length, _| {
-            self.ask(digest, |digest, host| unsafe {
-                digest(host, hash as u32, raw_bytes(data), room.cast(), length)
-            })
+        self.fill(self.tables().crypto.digest, 64, |digest, host, room| unsafe {
+            digest(host, hash as u32, raw_bytes(data), room.start, room.length)
         })
     }
 
     /// HMAC (RFC 2104).
     pub fn hmac(&self, hash: Hash, key: &CryptoKey<'_>, data: &[u8]) -> Result<Vec<u8>> {
-        let (key, hmac) = (key.raw(), self.inner.tables.crypto.hmac);
-        filled(64, |room, length, error| {
-            self.ask(hmac, |hmac, host| unsafe {
-                hmac(host, hash as u32, &key, raw_bytes(data), room.cast(), length, error)
-            })
+        let (hash, key, data) = (hash as u32, key.raw(), raw_bytes(data));
+        self.fill(self.tables().crypto.hmac, 64, |hmac, host, room| unsafe {
+            hmac(host, hash, &key, data, room.start, room.length, room.error)
         })
     }
 
@@ -99,24 +94,20 @@ impl Host {
         info: &[u8],
         count: usize,
     ) -> Result<Vec<u8>> {
-        let (key, hkdf) = (key.raw(), self.inner.tables.crypto.hkdf);
-        filled(count, |room, _, error| {
-            self.ask(hkdf, |hkdf, host| unsafe {
-                let (salt, info) = (raw_bytes(salt), raw_bytes(info));
-                hkdf(host, hash as u32, &key, salt, info, room.cast(), count, error)
-            })
+        let (key, salt, info) = (key.raw(), raw_bytes(salt), raw_bytes(info));
+        self.fill(self.tables().crypto.hkdf, count, |hkdf, host, room| unsafe {
+            hkdf(host, hash as u32, &key, salt, info, room.start, count, room.error)
         })
     }
 
     /// ECDH on P-256 with a peer's uncompressed point: the own point of 65 bytes and the shared
     /// secret of 32. Without a key of its own, a new one is used for this call alone.
     pub fn agree(&self, peer: &[u8], own: Option<&CryptoKey<'_>>) -> Result<(Vec<u8>, Vec<u8>)> {
-        let (own, agree) = (own.map(CryptoKey::raw), self.inner.tables.crypto.agree);
-        let mut point = filled(97, |room, _, error| {
-            self.ask(agree, |agree, host| unsafe {
-                let key = own.as_ref().map_or(std::ptr::null(), |key| key as *const _);
-                agree(host, key, raw_bytes(peer), room.cast(), room.add(65).cast(), error)
-            })
+        let own = own.map(CryptoKey::raw);
+        let key = own.as_ref().map_or(std::ptr::null(), |key| key as *const _);
+        let mut point = self.fill(self.tables().crypto.agree, 97, |agree, host, room| unsafe {
+            let shared = room.start.cast::<u8>().add(65);
+            agree(host, key, raw_bytes(peer), room.start, shared.cast(), room.error)
         })?;
         let shared = point.split_off(65);
         Ok((point, shared))
@@ -131,12 +122,10 @@ impl Host {
         nonce: &[u8],
         added: &[u8],
     ) -> Result<Vec<u8>> {
-        let (key, seal) = (key.raw(), self.inner.tables.crypto.seal);
-        filled(plain.len() + 16, |room, length, error| {
-            self.ask(seal, |seal, host| unsafe {
-                let (nonce, added) = (raw_bytes(nonce), raw_bytes(added));
-                seal(host, &key, nonce, added, raw_bytes(plain), room.cast(), length, error)
-            })
+        let (key, nonce, added) = (key.raw(), raw_bytes(nonce), raw_bytes(added));
+        let (count, plain) = (plain.len() + 16, raw_bytes(plain));
+        self.fill(self.tables().crypto.seal, count, |seal, host, room| unsafe {
+            seal(host, &key, nonce, added, plain, room.start, room.length, room.error)
         })
     }
 
@@ -148,20 +137,17 @@ impl Host {
         nonce: &[u8],
         added: &[u8],
     ) -> Result<Vec<u8>> {
-        let (key, open) = (key.raw(), self.inner.tables.crypto.open);
-        filled(sealed.len(), |room, length, error| {
-            self.ask(open, |open, host| unsafe {
-                let (nonce, added) = (raw_bytes(nonce), raw_bytes(added));
-                open(host, &key, nonce, added, raw_bytes(sealed), room.cast(), length, error)
-            })
+        let (key, nonce, added) = (key.raw(), raw_bytes(nonce), raw_bytes(added));
+        let (count, sealed) = (sealed.len(), raw_bytes(sealed));
+        self.fill(self.tables().crypto.open, count, |open, host, room| unsafe {
+            open(host, &key, nonce, added, sealed, room.start, room.length, room.error)
         })
     }
 
     /// Bytes that nobody can guess, at most 64 KiB.
     pub fn random(&self, count: usize) -> Result<Vec<u8>> {
-        let random = self.inner.tables.crypto.random;
-        filled(count, |room, _, _| {
-            self.ask(random, |random, host| unsafe { random(host, room.cast(), count) })
+        self.fill(self.tables().crypto.random, count, |random, host, room| unsafe {
+            random(host, room.start, count)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Payloads that fit a provider's limit.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::host::Host;
 use crate::memory::{raw, raw_bytes, text};
 use crate::sys::{self, *};
@@ -64,13 +64,10 @@ impl Host {
             ..sys::fresh()
         };
         let mut out: sbx_str = raw("");
-        let mut error: sbx_error = sys::fresh();
-        let function = self.inner.tables.fit.fit;
-        let code = self.ask(function, |fit, host| unsafe {
+        self.check_with(self.tables().fit.fit, |fit, host, error| unsafe {
             // The host copies everything; its answer lives until the role call returns.
-            fit(host, &request, &mut out, &mut error)
+            fit(host, &request, &mut out, error)
         })?;
-        Error::check_with(code, &error)?;
         Ok(unsafe { text(out) }.to_owned())
     }
 }

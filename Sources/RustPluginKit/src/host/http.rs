@@ -1,6 +1,6 @@
 //! Ordinary REST calls.
 
-use super::{resume, Host, Pending};
+use super::{answer, Host};
 use crate::error::{Error, Result, Status};
 use crate::json::{Call, Json};
 use crate::memory::{bytes, pairs, raw, raw_bytes, Pair};
@@ -90,19 +90,6 @@ impl<'a> HttpAnswer<'a> {
     }
 }
 
-type Done = Box<dyn for<'a> FnOnce(Result<HttpAnswer<'a>>) + Send>;
-
-struct Submitted {
-    host: Host,
-    done: Done,
-}
-
-impl Pending for Submitted {
-    fn fail(self, fault: Error) {
-        (self.done)(Err(fault));
-    }
-}
-
 impl Host {
     /// Makes a REST call. `done` gets the answer once: on a worker thread, or before this returns
     /// if the host rejects the call.
@@ -110,9 +97,12 @@ impl Host {
     where
         F: for<'a> FnOnce(Result<HttpAnswer<'a>>) + Send + 'static,
     {
-        let pending = Submitted { host: self.clone(), done: Box::new(done) };
-        let given = call.raw();
-        self.ask_later(self.inner.tables.http.submit, pending, |submit, host, context| unsafe {
+        let (given, host) = (call.raw(), self.clone());
+        let done = move |answer: Result<Answer>| match answer {
+            Ok(answer) => done(unsafe { HttpAnswer::read(answer, &host) }),
+            Err(fault) => done(Err(fault)),
+        };
+        self.ask_later(self.tables().http.submit, done, |submit, host, context| unsafe {
             submit(host, &given, Some(submitted), context)
         });
     }
@@ -125,10 +115,9 @@ impl Host {
         let mut wait = Wait { host: self, read: Some(read), result: None };
         let context: *mut Wait<'_, T, F> = &mut wait;
         let given = call.raw();
-        let code = self.ask(self.inner.tables.http.call, |call, host| unsafe {
+        self.check(self.tables().http.call, |call, host| unsafe {
             call(host, &given, Some(waited::<T, F>), context.cast())
         })?;
-        Error::check(code)?;
         wait.result.unwrap_or_else(|| Err(Error::new(Status::Internal, "there is no answer")))
     }
 }
@@ -140,9 +129,10 @@ struct Wait<'h, T, F> {
     result: Option<Result<T>>,
 }
 
-unsafe extern "C" fn submitted(context: *mut c_void, answer: *const sbx_http_answer) {
-    let Submitted { host, done } = resume(context);
-    host.report_panic(|| done(HttpAnswer::read(answer, &host)));
+type Answer = *const sbx_http_answer;
+
+unsafe extern "C" fn submitted(context: *mut c_void, given: Answer) {
+    answer::<Answer>(context, given);
 }
 
 unsafe extern "C" fn waited<T, F>(context: *mut c_void, answer: *const sbx_http_answer)

@@ -1,42 +1,11 @@
 //! Small durable values, with a namespace per instance.
 
-use super::{resume, Host, Pending};
-use crate::error::{Error, Result, Status};
-use crate::memory::{bytes, raw, raw_bytes, text};
+use super::{answer, Host};
+use crate::error::{Error, Result};
+use crate::memory::{array, bytes, raw, raw_bytes, text};
 use crate::sys::*;
 use std::os::raw::c_void;
-
-type Found = Box<dyn for<'a> FnOnce(Result<Option<&'a [u8]>>) + Send>;
-type Kept = Box<dyn FnOnce(Result<()>) + Send>;
-
-struct Asked {
-    host: Host,
-    done: Found,
-}
-
-impl Pending for Asked {
-    fn fail(self, fault: Error) {
-        (self.done)(Err(fault));
-    }
-}
-
-struct Given {
-    host: Host,
-    done: Kept,
-}
-
-type Listed = Box<dyn for<'a> FnOnce(Result<Vec<&'a str>>) + Send>;
-
-struct Searched {
-    host: Host,
-    done: Listed,
-}
-
-impl Pending for Searched {
-    fn fail(self, fault: Error) {
-        (self.done)(Err(fault));
-    }
-}
+use std::ptr;
 
 /// The result of [`Host::replace_value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,37 +16,10 @@ pub enum Replaced<'a> {
     Other(Option<&'a [u8]>),
 }
 
-type Compared = Box<dyn for<'a> FnOnce(Result<Replaced<'a>>) + Send>;
-
-struct Expected {
-    host: Host,
-    done: Compared,
-}
-
-impl Pending for Expected {
-    fn fail(self, fault: Error) {
-        (self.done)(Err(fault));
-    }
-}
-
-type Summed = Box<dyn FnOnce(Result<i64>) + Send>;
-
-struct Added {
-    host: Host,
-    done: Summed,
-}
-
-impl Pending for Added {
-    fn fail(self, fault: Error) {
-        (self.done)(Err(fault));
-    }
-}
-
-impl Pending for Given {
-    fn fail(self, fault: Error) {
-        (self.done)(Err(fault));
-    }
-}
+/// A status with a value, with keys and with a sum, as the callbacks have them.
+type Value = (sbx_status, sbx_str);
+type Keys = (sbx_status, *const sbx_str, usize);
+type Sum = (sbx_status, i64);
 
 impl Host {
     /// Reads the value of a key, `None` if it is missing. `done` runs once: on a worker thread, or
@@ -86,9 +28,13 @@ impl Host {
     where
         F: for<'a> FnOnce(Result<Option<&'a [u8]>>) + Send + 'static,
     {
-        let pending = Asked { host: self.clone(), done: Box::new(done) };
-        self.ask_later(self.inner.tables.kv.get, pending, |get, host, context| unsafe {
-            get(host, raw(key), Some(found), context)
+        let read = |(status, value): Value| match status {
+            SBX_E_NOT_FOUND => Ok(None),
+            status => Error::check(status).map(|_| Some(unsafe { bytes(value) })),
+        };
+        let done = move |given: Result<Value>| done(given.and_then(read));
+        self.ask_later(self.tables().kv.get, done, |get, host, context| unsafe {
+            get(host, raw(key), Some(valued), context)
         });
     }
 
@@ -97,9 +43,9 @@ impl Host {
     where
         F: FnOnce(Result<()>) + Send + 'static,
     {
-        let pending = Given { host: self.clone(), done: Box::new(done) };
-        self.ask_later(self.inner.tables.kv.put, pending, |put, host, context| unsafe {
-            put(host, raw(key), raw_bytes(value), ttl_ms, Some(kept), context)
+        let value = raw_bytes(value);
+        self.ask_later(self.tables().kv.put, kept(done), |put, host, context| unsafe {
+            put(host, raw(key), value, ttl_ms, Some(valued), context)
         });
     }
 
@@ -108,9 +54,8 @@ impl Host {
     where
         F: FnOnce(Result<()>) + Send + 'static,
     {
-        let pending = Given { host: self.clone(), done: Box::new(done) };
-        self.ask_later(self.inner.tables.kv.remove, pending, |remove, host, context| unsafe {
-            remove(host, raw(key), Some(kept), context)
+        self.ask_later(self.tables().kv.remove, kept(done), |remove, host, context| unsafe {
+            remove(host, raw(key), Some(valued), context)
         });
     }
 
@@ -120,8 +65,12 @@ impl Host {
     where
         F: for<'a> FnOnce(Result<Vec<&'a str>>) + Send + 'static,
     {
-        let pending = Searched { host: self.clone(), done: Box::new(done) };
-        self.ask_later(self.inner.tables.kv.list, pending, |list, host, context| unsafe {
+        let read = |(status, keys, count): Keys| {
+            let keys = unsafe { array(keys, count) };
+            Error::check(status).map(|_| keys.iter().map(|key| unsafe { text(*key) }).collect())
+        };
+        let done = move |given: Result<Keys>| done(given.and_then(read));
+        self.ask_later(self.tables().kv.list, done, |list, host, context| unsafe {
             list(host, raw(prefix), raw(after), most, Some(listed), context)
         });
     }
@@ -138,14 +87,18 @@ impl Host {
     ) where
         F: for<'a> FnOnce(Result<Replaced<'a>>) + Send + 'static,
     {
-        let pending = Expected { host: self.clone(), done: Box::new(done) };
-        let (expected, value) = (expected.map(raw_bytes), value.map(raw_bytes));
-        let pointer = |text: &Option<sbx_str>| {
-            text.as_ref().map_or(std::ptr::null(), |text| text as *const sbx_str)
+        let read = |(status, value): Value| match status {
+            SBX_E_AGAIN => Ok(Replaced::Other(Some(unsafe { bytes(value) }))),
+            SBX_E_NOT_FOUND => Ok(Replaced::Other(None)),
+            status => Error::check(status).map(|_| Replaced::Done),
         };
-        self.ask_later(self.inner.tables.kv.replace, pending, |replace, host, context| unsafe {
+        let done = move |given: Result<Value>| done(given.and_then(read));
+        let (expected, value) = (expected.map(raw_bytes), value.map(raw_bytes));
+        let pointer =
+            |text: &Option<sbx_str>| text.as_ref().map_or(ptr::null(), |text| text as *const _);
+        self.ask_later(self.tables().kv.replace, done, |replace, host, context| unsafe {
             let (expected, value) = (pointer(&expected), pointer(&value));
-            replace(host, raw(key), expected, value, ttl_ms, Some(compared), context)
+            replace(host, raw(key), expected, value, ttl_ms, Some(valued), context)
         });
     }
 
@@ -155,51 +108,31 @@ impl Host {
     where
         F: FnOnce(Result<i64>) + Send + 'static,
     {
-        let pending = Added { host: self.clone(), done: Box::new(done) };
-        self.ask_later(self.inner.tables.kv.add, pending, |add, host, context| unsafe {
+        let read = |(status, sum): Sum| Error::check(status).map(|_| sum);
+        let done = move |given: Result<Sum>| done(given.and_then(read));
+        self.ask_later(self.tables().kv.add, done, |add, host, context| unsafe {
             add(host, raw(key), amount, ttl_ms, Some(added), context)
         });
     }
 }
 
-unsafe extern "C" fn found(context: *mut c_void, status: sbx_status, value: sbx_str) {
-    let Asked { host, done } = resume(context);
-    host.report_panic(|| match Error::check(status) {
-        Ok(()) => done(Ok(Some(bytes(value)))),
-        Err(fault) if fault.status == Status::NotFound => done(Ok(None)),
-        Err(fault) => done(Err(fault)),
-    });
+fn kept(done: impl FnOnce(Result<()>) + Send) -> impl FnOnce(Result<Value>) + Send {
+    |given| done(given.and_then(|(status, _)| Error::check(status)))
 }
 
-unsafe extern "C" fn kept(context: *mut c_void, status: sbx_status, _: sbx_str) {
-    let Given { host, done } = resume(context);
-    host.report_panic(|| done(Error::check(status)));
+unsafe extern "C" fn valued(context: *mut c_void, status: sbx_status, value: sbx_str) {
+    answer::<Value>(context, (status, value));
 }
 
 unsafe extern "C" fn listed(
     context: *mut c_void,
     status: sbx_status,
     keys: *const sbx_str,
-    count: usize,
+    n: usize,
 ) {
-    let Searched { host, done } = resume(context);
-    host.report_panic(|| match Error::check(status) {
-        Ok(()) => done(Ok((0..count).map(|index| text(*keys.add(index))).collect())),
-        Err(fault) => done(Err(fault)),
-    });
-}
-
-unsafe extern "C" fn compared(context: *mut c_void, status: sbx_status, value: sbx_str) {
-    let Expected { host, done } = resume(context);
-    host.report_panic(|| match Error::check(status) {
-        Ok(()) => done(Ok(Replaced::Done)),
-        Err(fault) if fault.status == Status::Again => done(Ok(Replaced::Other(Some(bytes(value))))),
-        Err(fault) if fault.status == Status::NotFound => done(Ok(Replaced::Other(None))),
-        Err(fault) => done(Err(fault)),
-    });
+    answer::<Keys>(context, (status, keys, n));
 }
 
 unsafe extern "C" fn added(context: *mut c_void, status: sbx_status, sum: i64) {
-    let Added { host, done } = resume(context);
-    host.report_panic(|| done(Error::check(status).map(|_| sum)));
+    answer::<Sum>(context, (status, sum));
 }

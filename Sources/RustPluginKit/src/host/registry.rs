@@ -1,6 +1,6 @@
 //! The devices in the gateway's registry.
 
-use super::{resume, Host, Pending};
+use super::{answer, Host};
 use crate::error::{Error, Result};
 use crate::memory::{raw, Strided};
 use crate::model::{Change, Device};
@@ -29,19 +29,6 @@ impl<'a> Devices<'a> {
     }
 }
 
-type Done = Box<dyn for<'a> FnOnce(Result<Devices<'a>>) + Send>;
-
-struct Asked {
-    host: Host,
-    done: Done,
-}
-
-impl Pending for Asked {
-    fn fail(self, fault: Error) {
-        (self.done)(Err(fault));
-    }
-}
-
 impl Host {
     /// Looks up a user's devices in an app (empty: in every app). `done` runs once: on a worker
     /// thread, or before this returns if the host rejects the call.
@@ -49,14 +36,10 @@ impl Host {
     where
         F: for<'a> FnOnce(Result<Devices<'a>>) + Send + 'static,
     {
-        let pending = Asked { host: self.clone(), done: Box::new(done) };
-        self.ask_later(
-            self.inner.tables.registry.devices,
-            pending,
-            |devices, host, context| unsafe {
-                devices(host, raw(app), raw(user), Some(answered), context)
-            },
-        );
+        let done = move |given: Result<Found>| done(given.and_then(read));
+        self.ask_later(self.tables().registry.devices, done, |devices, host, context| unsafe {
+            devices(host, raw(app), raw(user), Some(found), context)
+        });
     }
 
     /// Looks up the device with a token; `None` if it is unknown.
@@ -64,10 +47,11 @@ impl Host {
     where
         F: for<'a> FnOnce(Result<Option<Device<'a>>>) + Send + 'static,
     {
-        let done: Done = Box::new(move |found| done(found.map(|devices| devices.iter().next())));
-        let pending = Asked { host: self.clone(), done };
-        self.ask_later(self.inner.tables.registry.find, pending, |find, host, context| unsafe {
-            find(host, raw(app), raw(token), Some(answered), context)
+        let done = move |given: Result<Found>| {
+            done(given.and_then(read).map(|devices| devices.iter().next()))
+        };
+        self.ask_later(self.tables().registry.find, done, |find, host, context| unsafe {
+            find(host, raw(app), raw(token), Some(found), context)
         });
     }
 
@@ -77,27 +61,29 @@ impl Host {
     where
         F: FnOnce(Result<()>) + Send + 'static,
     {
-        let done: Done = Box::new(move |answer| done(answer.map(|_| ())));
-        let pending = Asked { host: self.clone(), done };
+        let done = move |given: Result<Found>| done(given.and_then(read).map(|_| ()));
         let device = change.device.raw();
         let given = change.raw(&device);
-        self.ask_later(
-            self.inner.tables.registry.change,
-            pending,
-            |change, host, context| unsafe { change(host, &given, Some(answered), context) },
-        );
+        self.ask_later(self.tables().registry.change, done, |change, host, context| unsafe {
+            change(host, &given, Some(found), context)
+        });
     }
 }
 
-unsafe extern "C" fn answered(
+/// A status with an array of devices and its stride.
+type Found = (sbx_status, *const sbx_device, usize, usize);
+
+fn read<'a>((status, devices, count, stride): Found) -> Result<Devices<'a>> {
+    // Only a closure that cannot keep it gets it.
+    Error::check(status).map(|_| Devices(unsafe { Strided::new(devices, count, stride) }))
+}
+
+unsafe extern "C" fn found(
     context: *mut c_void,
     status: sbx_status,
     devices: *const sbx_device,
     count: usize,
     stride: usize,
 ) {
-    let Asked { host, done } = resume(context);
-    host.report_panic(|| {
-        done(Error::check(status).map(|_| Devices(Strided::new(devices, count, stride))))
-    });
+    answer::<Found>(context, (status, devices, count, stride));
 }

@@ -20,11 +20,10 @@ impl Host {
         let mut work = Work { body: Some(body), result: None, host: self.clone() };
         let context: *mut c_void = (&mut work as *mut Work<_, T>).cast();
         let run = runner(&work);
-        let code = self.ask(self.inner.tables.scope.enter, |enter, host| unsafe {
+        self.check(self.tables().scope.enter, |enter, host| unsafe {
             // `run` is called on this thread, before enter() returns.
             enter(host, Some(run), context)
         })?;
-        Error::check(code)?;
         work.result.unwrap_or_else(|| Err(Error::internal("the host did not run the body")))
     }
 }

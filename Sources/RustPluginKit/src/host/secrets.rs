@@ -1,9 +1,10 @@
 //! Secrets by name, and signatures with keys that never leave the host.
 
+use super::call::Room;
 use super::{lock, Host};
-use crate::error::{filled, Error, Result};
+use crate::error::{Result, Status};
 use crate::memory::{raw, raw_bytes, wipe};
-use crate::sys::{self, *};
+use crate::sys::sbx_str;
 use std::fmt;
 use std::os::raw::c_void;
 use std::sync::Arc;
@@ -47,6 +48,10 @@ impl<'a> Key<'a> {
     /// The key at an RFC 6901 pointer (`/private_key`) into a secret.
     pub fn at(secret: &'a str, pointer: &'a str) -> Key<'a> {
         Key { secret, pointer }
+    }
+
+    fn raw(&self) -> (sbx_str, sbx_str) {
+        (raw(self.secret), raw(self.pointer))
     }
 }
 
@@ -99,11 +104,10 @@ pub(crate) struct Watcher {
 impl Host {
     /// The value behind a config field of format `secret`; prefer [`Host::sign`].
     pub fn secret(&self, name: &str) -> Result<Secret> {
-        let get = self.inner.tables.secrets.get;
-        filled(1024, |room, length, _| {
-            self.ask(get, |get, host| unsafe { get(host, raw(name), room.cast(), length) })
-        })
-        .map(Secret)
+        let secret = self.fill(self.tables().secrets.get, 1024, |get, host, room| unsafe {
+            get(host, raw(name), room.start, room.length)
+        });
+        secret.map(Secret)
     }
 
     /// Runs a closure on a worker thread whenever the file of a secret has changed, until
@@ -113,11 +117,9 @@ impl Host {
         let context = Arc::as_ptr(&watcher) as *mut c_void;
         // Kept until the instance is destroyed, when no callback runs any longer.
         lock(&self.inner.watchers).push(watcher);
-        let watch = self.inner.tables.secrets.watch;
-        let code = self.ask(watch, |watch, host| unsafe {
+        self.check(self.tables().secrets.watch, |watch, host| unsafe {
             watch(host, raw(secret), Some(changed), context)
-        })?;
-        Error::check(code)
+        })
     }
 
     /// Signs with a secret that never leaves the host.
@@ -127,24 +129,18 @@ impl Host {
         key: impl Into<Key<'k>>,
         data: &[u8],
     ) -> Result<Vec<u8>> {
-        let (key, sign) = (key.into(), self.inner.tables.sign.sign);
-        filled(512, |room, length, error| {
-            self.ask(sign, |sign, host| unsafe {
-                let (secret, pointer) = (raw(key.secret), raw(key.pointer));
-                let data = raw_bytes(data);
-                sign(host, algorithm as u32, secret, pointer, data, room.cast(), length, error)
-            })
+        let ((secret, pointer), data) = (key.into().raw(), raw_bytes(data));
+        self.fill(self.tables().sign.sign, 512, |sign, host, room| unsafe {
+            let Room { start, length, error } = room;
+            sign(host, algorithm as u32, secret, pointer, data, start, length, error)
         })
     }
 
     /// The public half of a key that signs; fails with `Unsupported` in a host of contract 1.0.
     pub fn public_key<'k>(&self, form: PublicKeyForm, key: impl Into<Key<'k>>) -> Result<Vec<u8>> {
-        let (key, public_key) = (key.into(), self.inner.tables.sign.public_key);
-        filled(512, |room, length, error| {
-            self.ask(public_key, |public_key, host| unsafe {
-                let (secret, pointer) = (raw(key.secret), raw(key.pointer));
-                public_key(host, secret, pointer, form as u32, room.cast(), length, error)
-            })
+        let (secret, pointer) = key.into().raw();
+        self.fill(self.tables().sign.public_key, 512, |public_key, host, room| unsafe {
+            public_key(host, secret, pointer, form as u32, room.start, room.length, room.error)
         })
     }
 
@@ -158,17 +154,15 @@ impl Host {
         data: &[u8],
         signature: &[u8],
     ) -> Result<bool> {
-        let key = key.into();
-        let mut error: sbx_error = sys::fresh();
-        let code = self.ask(self.inner.tables.sign.verify, |verify, host| unsafe {
-            let (secret, pointer) = (raw(key.secret), raw(key.pointer));
-            let (data, signature) = (raw_bytes(data), raw_bytes(signature));
-            verify(host, algorithm as u32, secret, pointer, data, signature, &mut error)
-        })?;
-        if code == SBX_E_AUTH {
-            return Ok(false);
+        let (secret, pointer) = key.into().raw();
+        let (data, signature) = (raw_bytes(data), raw_bytes(signature));
+        let fits = self.check_with(self.tables().sign.verify, |verify, host, error| unsafe {
+            verify(host, algorithm as u32, secret, pointer, data, signature, error)
+        });
+        match fits {
+            Err(fault) if fault.status == Status::Auth => Ok(false),
+            fits => fits.map(|_| true),
         }
-        Error::check_with(code, &error).map(|_| true)
     }
 
     /// Whether a signature is valid for any of several keys, for key rotation; tries all of them.

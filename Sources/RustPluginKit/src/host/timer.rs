@@ -15,7 +15,7 @@ pub struct Timer {
 impl Timer {
     /// Once this returns, the closure does not run and will not, unless it is the caller.
     pub fn cancel(self) {
-        let cancel = self.host.inner.tables.timer.cancel;
+        let cancel = self.host.tables().timer.cancel;
         let _ = self.host.ask(cancel, |cancel, host| unsafe { cancel(host, self.id) });
         drop(self.host.inner.timers.take(self.slot));
     }
@@ -61,7 +61,7 @@ impl Host {
         let context = Arc::as_ptr(&slot) as *mut c_void;
         // Stored before the timer is set: it may fire at once.
         let slot = self.inner.timers.put(slot);
-        let after = self.inner.tables.timer.after;
+        let after = self.tables().timer.after;
         let id = self.ask(after, |after, host| unsafe { after(host, ms, Some(run), context) });
         match id {
             Ok(id) if id != 0 => Some(Timer { host: self.clone(), id, slot }),

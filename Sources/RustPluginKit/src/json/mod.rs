@@ -35,7 +35,7 @@ impl<'a> Call<'a> {
     pub fn parse(&self, text: &[u8]) -> Result<Json<'a>> {
         let mut root = sbx_json_value { document: std::ptr::null(), position: 0 };
         let mut error: sbx_error = sys::fresh();
-        let code = self.host.ask(self.host.inner.tables.json.parse, |parse, host| unsafe {
+        let code = self.host.ask(self.host.tables().json.parse, |parse, host| unsafe {
             // The host copies the text.
             parse(host, raw_bytes(text), &mut root, &mut error)
         })?;
@@ -194,7 +194,7 @@ impl<'a> Json<'a> {
     }
 
     fn table(&self) -> &'a sbx_json {
-        &self.call.host.inner.tables.json
+        &self.call.host.tables().json
     }
 
     fn ask<F: Copy, T>(&self, function: Option<F>, call: impl FnOnce(F) -> T) -> Option<T> {
@@ -227,9 +227,8 @@ impl<'a> Iterator for Members<'a> {
         let mut value = sbx_json_value { document: std::ptr::null(), position: 0 };
         let host = self.call.host;
         let cursor = &mut self.cursor;
-        let code = host.ask(host.inner.tables.json.next, |next, _| unsafe {
-            next(cursor, &mut key, &mut value)
-        });
+        let code = host
+            .ask(host.tables().json.next, |next, _| unsafe { next(cursor, &mut key, &mut value) });
         self.has_more = code == Ok(SBX_OK);
         // Lives as long as the document: 'a.
         self.has_more.then(|| (unsafe { text(key) }, Json { call: self.call, raw: value }))

@@ -6,6 +6,7 @@ mod delivery;
 mod device;
 mod event;
 mod memory;
+#[path = "nouns+generated.rs"]
 mod nouns;
 mod outcome;
 mod priority;

@@ -35,7 +35,7 @@ impl Host {
     /// another error after long waits.
     pub fn observed(&self, sequence: u64, result: Result<()>, retry_after_ms: u64) -> Result<()> {
         let status = result.map_or_else(|fault| fault.status.code(), |_| SBX_OK);
-        self.ask(self.inner.tables.observe_host.done, |done, host| unsafe {
+        self.ask(self.tables().observe_host.done, |done, host| unsafe {
             done(host, sequence, status, retry_after_ms)
         })
     }

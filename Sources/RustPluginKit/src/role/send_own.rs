@@ -30,14 +30,14 @@ impl Host {
     pub fn complete(&self, outcomes: &[(u64, Outcome<'_>)]) -> Result<()> {
         let list: Vec<sbx_outcome> =
             outcomes.iter().map(|(id, outcome)| outcome.raw(*id)).collect();
-        self.ask(self.inner.tables.send_host.complete, |complete, host| unsafe {
+        self.ask(self.tables().send_host.complete, |complete, host| unsafe {
             complete(host, list.as_ptr(), list.len(), size_of::<sbx_outcome>())
         })
     }
 
     /// Tells the host that there is room for this many more deliveries; from any thread.
     pub fn credit(&self, room: usize) -> Result<()> {
-        let credit = self.inner.tables.send_host.credit;
+        let credit = self.tables().send_host.credit;
         self.ask(credit, |credit, host| unsafe { credit(host, room) })
     }
 }

@@ -47,7 +47,7 @@ impl Host {
     /// taken, with `TooLarge` if the batch must be split. From any thread.
     pub fn emit(&self, events: &[Event<'_>], token: u64) -> Result<()> {
         let list = RawEvents::new(events);
-        let asked = self.ask(self.inner.tables.source_host.emit, |emit, host| unsafe {
+        let asked = self.ask(self.tables().source_host.emit, |emit, host| unsafe {
             emit(host, token, list.events.as_ptr(), list.events.len(), size_of::<sbx_event>())
         });
         asked.and_then(Error::check)
@@ -60,7 +60,7 @@ impl Host {
             Ok(()) => (SBX_OK, ""),
             Err(fault) => (fault.status.code(), fault.message.as_str()),
         };
-        let asked = self.ask(self.inner.tables.source_host.condition, |tell, host| unsafe {
+        let asked = self.ask(self.tables().source_host.condition, |tell, host| unsafe {
             tell(host, code, raw(words))
         });
         asked.and_then(Error::check)

@@ -1,6 +1,8 @@
 //! How the contract is declared, and the two operations that every struct of it needs: reading one
 //! from a side that knows fewer or more fields, and making one with its size.
 
+use super::sbx_host;
+use std::ffi::CString;
 use std::mem::{size_of, MaybeUninit};
 use std::ptr;
 
@@ -55,7 +57,6 @@ macro_rules! contract {
                     fields: vec![$(
                         crate::sys::check::Field {
                             name: stringify!($field).trim_start_matches("r#"),
-                            kind: stringify!($type),
                             size: std::mem::size_of::<$type>(),
                             // Takes the address only; reads nothing.
                             offset: unsafe { std::ptr::addr_of!((*start).$field) } as usize
@@ -77,19 +78,36 @@ macro_rules! constants {
 
         #[cfg(test)]
         pub(super) fn constants() -> Vec<(&'static str, String)> {
-            vec![$((stringify!($name), $name.to_string()),)*]
+            vec![$((stringify!($name), format!("{:?}", $name)),)*]
         }
     };
 }
 
-/// Declares function types, each of which may be null, and records them in tests.
-macro_rules! functions {
-    ($($(#[$words:meta])* $name:ident = $type:ty;)*) => {
-        $($(#[$words])* pub type $name = Option<$type>;)*
+/// Declares the tables of all services.
+macro_rules! services {
+    ($($name:ident: $table:ty = $id:ident;)*) => {
+        /// The services, at the size that this side knows. One that the host lacks has no functions.
+        pub(crate) struct Services { $(pub $name: $table,)* }
 
-        #[cfg(test)]
-        pub(super) fn functions() -> Vec<(&'static str, &'static str)> {
-            vec![$((stringify!($name), stringify!(Option<$type>)),)*]
+        impl Services {
+            /// # Safety
+            /// `host` is a host that lives.
+            pub(crate) unsafe fn of(host: *const sbx_host) -> Services {
+                Services { $($name: service(host, $id),)* }
+            }
         }
     };
+}
+
+/// # Safety
+/// `host` is a host that lives, whose service of this id has a table of this kind.
+pub(super) unsafe fn service<T: Growing>(host: *const sbx_host, id: &str) -> T {
+    let found = match (read(host).service, CString::new(id)) {
+        (Some(service), Ok(id)) => service(host, id.as_ptr()).cast::<T>(),
+        _ => ptr::null(),
+    };
+    match found.is_null() {
+        true => fresh(),
+        false => read(found),
+    }
 }
