@@ -1,5 +1,6 @@
 //! The build role: an event and its recipients in, neutral notifications out.
 
+use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::instance::Instance;
 use crate::json::{Call, Json};
@@ -8,7 +9,6 @@ use crate::model::{Event, Notification, Recipient};
 use crate::panics::guard;
 use crate::plugin::Plugin;
 use crate::sys::{self, *};
-use std::marker::PhantomData;
 use std::mem::size_of;
 
 /// Builds notifications from events.
@@ -29,6 +29,13 @@ pub struct BuildInput<'a> {
 
 // Everything in the input is borrowed for 'a.
 impl<'a> BuildInput<'a> {
+    /// # Safety
+    /// What it points to is borrowed for 'a.
+    pub(super) unsafe fn new(raw: sbx_build_input, call: Call<'a>) -> BuildInput<'a> {
+        let recipients = Strided::new(raw.recipients, raw.recipient_count, raw.recipient_stride);
+        BuildInput { raw, recipients, call }
+    }
+
     /// The event without its recipients; see [`Self::recipients`].
     pub fn event(&self) -> Event<'a> {
         unsafe { Event::read(self.raw.event) }
@@ -59,7 +66,7 @@ impl<'a> BuildInput<'a> {
         self.recipients.len()
     }
 
-    /// Recipients in the order of [`Target`] indexes, without tokens: a builder needs none.
+    /// Recipients in the order of [`Target`] indexes, without tokens: a plugin needs none here.
     pub fn recipients(&self) -> impl Iterator<Item = Recipient<'a>> + 'a {
         self.recipients.iter().map(|raw| {
             let mut recipient = unsafe { Recipient::of(raw) };
@@ -80,7 +87,7 @@ impl<'a> BuildInput<'a> {
     }
 }
 
-pub(super) fn object(text: &str) -> &[u8] {
+fn object(text: &str) -> &[u8] {
     match text {
         "" => b"{}",
         given => given.as_bytes(),
@@ -108,34 +115,30 @@ impl Target {
 }
 
 /// Where notifications go; lives during [`Build::build`].
-pub struct BuildSink<'a> {
-    raw: *mut sbx_build_sink,
-    table: sbx_build_sink,
-    borrowed: PhantomData<&'a mut sbx_build_sink>,
-}
+pub struct BuildSink<'a>(Sink<'a, sbx_build_sink>);
 
 impl BuildSink<'_> {
     /// Sends this content to these recipients. Emit a content once for all who share it.
     pub fn emit(&self, notification: &Notification<'_>, targets: &[Target]) -> Result<()> {
-        let emit = self.table.emit.ok_or_else(missing)?;
         let (given, stride) = (notification.raw(), size_of::<sbx_target>());
         // A target is a struct of the contract.
-        let code =
-            unsafe { emit(self.raw, &given, targets.as_ptr().cast(), targets.len(), stride) };
-        Error::check(code)
-            .map_err(|fault| Error::new(fault.status, "the notification was not taken"))
+        let list = targets.as_ptr().cast();
+        self.0.call(
+            |sink| sink.emit,
+            "the notification was not taken",
+            |emit, sink| unsafe { emit(sink, &given, list, targets.len(), stride) },
+        )
     }
 
     /// Leaves a recipient out on purpose; `reason` is from a closed list.
     pub fn skip(&self, recipient: usize, reason: &str) -> Result<()> {
-        let skip = self.table.skip.ok_or_else(missing)?;
         let recipient = u32::try_from(recipient).unwrap_or(u32::MAX);
-        Error::check(unsafe { skip(self.raw, recipient, raw(reason)) })
+        self.0.call(
+            |sink| sink.skip,
+            "there is no such recipient",
+            |skip, sink| unsafe { skip(sink, recipient, raw(reason)) },
+        )
     }
-}
-
-fn missing() -> Error {
-    Error::unsupported("the host's sink does not offer it")
 }
 
 pub(super) fn table<P: Build>() -> sbx_build {
@@ -149,13 +152,11 @@ unsafe extern "C" fn build<P: Build>(
     error: *mut sbx_error,
 ) -> sbx_status {
     guard(error, || {
-        if input.is_null() || sink.is_null() {
-            return Err(Error::internal("build() was called without an input or a sink"));
+        if input.is_null() {
+            return Err(Error::internal("build() was called without an input"));
         }
         let (plugin, call) = Instance::plugin::<P>(instance)?;
-        let raw = sys::read(input);
-        let recipients = Strided::new(raw.recipients, raw.recipient_count, raw.recipient_stride);
-        let sink = BuildSink { raw: sink, table: sys::read(sink), borrowed: PhantomData };
-        plugin.build(&BuildInput { raw, recipients, call }, &sink)
+        let sink = BuildSink(Sink::new(sink)?);
+        plugin.build(&BuildInput::new(sys::read(input), call), &sink)
     })
 }

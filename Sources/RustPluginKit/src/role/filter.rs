@@ -1,15 +1,14 @@
 //! The filter role: between a route and its builder.
 
-use super::build::object;
+use super::sink::Sink;
+use super::BuildInput;
 use crate::error::{Error, Result};
 use crate::instance::Instance;
-use crate::json::{Call, Json};
-use crate::memory::{raw, text, Strided};
-use crate::model::{Event, Recipient};
+use crate::memory::raw;
 use crate::panics::guard;
 use crate::plugin::Plugin;
 use crate::sys::{self, *};
-use std::marker::PhantomData;
+use std::ops::Deref;
 
 /// Leaves recipients out, changes an event's data, or has pushes wait.
 pub trait Filter: Plugin {
@@ -23,78 +22,35 @@ pub trait Filter: Plugin {
     fn filter(&self, input: &FilterInput<'_>, sink: &FilterSink<'_>) -> Result<()>;
 }
 
-/// The input of a filter; lives during [`Filter::filter`].
+/// The input of a filter, which has what a builder gets, and a clock; lives during
+/// [`Filter::filter`].
 pub struct FilterInput<'a> {
-    raw: sbx_filter_input,
-    recipients: Strided<'a, sbx_recipient>,
-    call: Call<'a>,
+    input: BuildInput<'a>,
+    now_unix_ms: u64,
 }
 
-// Everything in the input is borrowed for 'a.
-impl<'a> FilterInput<'a> {
-    /// The event without its recipients; see [`Self::recipients`].
-    pub fn event(&self) -> Event<'a> {
-        unsafe { Event::read(self.raw.event) }
-    }
+impl<'a> Deref for FilterInput<'a> {
+    type Target = BuildInput<'a>;
 
-    /// The event's data, parsed.
-    pub fn data(&self) -> Result<Json<'a>> {
-        self.call.parse(object(self.event().data))
+    fn deref(&self) -> &BuildInput<'a> {
+        &self.input
     }
+}
 
-    /// The route's name.
-    pub fn route(&self) -> &'a str {
-        unsafe { text(self.raw.route) }
-    }
-
-    /// The instance that emitted the event.
-    pub fn instance(&self) -> &'a str {
-        unsafe { text(self.raw.instance) }
-    }
-
-    /// The filter's options in the route, parsed.
-    pub fn options(&self) -> Result<Json<'a>> {
-        self.call.parse(object(unsafe { text(self.raw.options) }))
-    }
-
+impl FilterInput<'_> {
     /// The host's clock, in Unix milliseconds.
     pub fn now_unix_ms(&self) -> u64 {
-        self.raw.now_unix_ms
-    }
-
-    /// The number of recipients.
-    pub fn recipient_count(&self) -> usize {
-        self.recipients.len()
-    }
-
-    /// Recipients in the order of their indexes, without tokens: a filter needs none.
-    pub fn recipients(&self) -> impl Iterator<Item = Recipient<'a>> + 'a {
-        self.recipients.iter().map(|raw| {
-            let mut recipient = unsafe { Recipient::of(raw) };
-            recipient.device.token = "";
-            recipient.device.source_token = "";
-            recipient
-        })
-    }
-
-    /// The call, for parsing other JSON.
-    pub fn call(&self) -> Call<'a> {
-        self.call
+        self.now_unix_ms
     }
 }
 
 /// Takes what a filter decides; lives during [`Filter::filter`].
-pub struct FilterSink<'a> {
-    raw: *mut sbx_filter_sink,
-    table: sbx_filter_sink,
-    borrowed: PhantomData<&'a mut sbx_filter_sink>,
-}
+pub struct FilterSink<'a>(Sink<'a, sbx_filter_sink>);
 
 impl FilterSink<'_> {
     /// Passes these recipients on: with this data in place of the event's (a JSON object; empty for
     /// no change), and not before a time of at most 30 days ahead (0 for at once).
     pub fn pass(&self, recipients: &[u32], data: &str, not_before_unix_ms: u64) -> Result<()> {
-        let pass = self.table.pass.ok_or_else(missing)?;
         let part = sbx_filter_part {
             recipients: recipients.as_ptr(),
             recipient_count: recipients.len(),
@@ -102,19 +58,19 @@ impl FilterSink<'_> {
             not_before_unix_ms,
             ..sys::fresh()
         };
-        Error::check(unsafe { pass(self.raw, &part) })
-            .map_err(|fault| Error::new(fault.status, "the part was not taken"))
+        let refusal = "the part was not taken";
+        self.0.call(|sink| sink.pass, refusal, |pass, sink| unsafe { pass(sink, &part) })
     }
 
     /// These recipients get nothing on this route; `reason` is from a closed list.
     pub fn drop(&self, recipients: &[u32], reason: &str) -> Result<()> {
-        let drop = self.table.drop.ok_or_else(missing)?;
-        Error::check(unsafe { drop(self.raw, recipients.as_ptr(), recipients.len(), raw(reason)) })
+        let (list, count) = (recipients.as_ptr(), recipients.len());
+        self.0.call(
+            |sink| sink.drop,
+            "the recipients were not taken",
+            |drop, sink| unsafe { drop(sink, list, count, raw(reason)) },
+        )
     }
-}
-
-fn missing() -> Error {
-    Error::unsupported("the host's sink does not offer it")
 }
 
 pub(super) fn table<P: Filter>() -> sbx_filter {
@@ -128,13 +84,23 @@ unsafe extern "C" fn filter<P: Filter>(
     error: *mut sbx_error,
 ) -> sbx_status {
     guard(error, || {
-        if input.is_null() || sink.is_null() {
-            return Err(Error::internal("filter() was called without an input or a sink"));
+        if input.is_null() {
+            return Err(Error::internal("filter() was called without an input"));
         }
         let (plugin, call) = Instance::plugin::<P>(instance)?;
         let raw = sys::read(input);
-        let recipients = Strided::new(raw.recipients, raw.recipient_count, raw.recipient_stride);
-        let sink = FilterSink { raw: sink, table: sys::read(sink), borrowed: PhantomData };
-        plugin.filter(&FilterInput { raw, recipients, call }, &sink)
+        let given = sbx_build_input {
+            event: raw.event,
+            route: raw.route,
+            instance: raw.instance,
+            options: raw.options,
+            recipients: raw.recipients,
+            recipient_count: raw.recipient_count,
+            recipient_stride: raw.recipient_stride,
+            ..sys::fresh()
+        };
+        let input =
+            FilterInput { input: BuildInput::new(given, call), now_unix_ms: raw.now_unix_ms };
+        plugin.filter(&input, &FilterSink(Sink::new(sink)?))
     })
 }

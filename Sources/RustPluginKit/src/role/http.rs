@@ -1,11 +1,11 @@
 //! Requests and answers of the translating roles.
 
-use crate::error::{Error, Result};
+use super::sink::Sink;
+use crate::error::Result;
 use crate::json::{Call, Json};
 use crate::memory::{array, bytes, pairs, raw, raw_bytes, text, Pair, Strided, Text};
 use crate::model::{Outcome, OutcomeKind};
 use crate::sys::{self, *};
-use std::marker::PhantomData;
 use std::mem::size_of;
 
 /// A request as the plugin writes it; the host copies everything.
@@ -54,46 +54,38 @@ impl HttpRequest<'_> {
 }
 
 /// Where a translating role writes; lives during `prepare` or `classify`.
-pub struct HttpSink<'a> {
-    raw: *mut sbx_http_sink,
-    table: sbx_http_sink,
-    borrowed: PhantomData<&'a mut sbx_http_sink>,
-}
+pub struct HttpSink<'a>(Sink<'a, sbx_http_sink>);
 
 impl<'a> HttpSink<'a> {
     /// # Safety
     /// The sink is null or the host's, and lives for 'a.
     pub(super) unsafe fn new(raw: *mut sbx_http_sink) -> Result<HttpSink<'a>> {
-        if raw.is_null() {
-            return Err(Error::internal("a role was called without a sink"));
-        }
-        Ok(HttpSink { raw, table: sys::read(raw), borrowed: PhantomData })
+        Ok(HttpSink(Sink::new(raw)?))
     }
 
     /// Sends a request.
     pub fn request(&self, request: &HttpRequest<'_>) -> Result<()> {
-        self.requests(std::slice::from_ref(request))
+        self.send(&[request.raw()])
     }
 
     /// Sends a request to another origin, or with a context that comes back in its answer.
     pub fn request_with(&self, request: &HttpRequest<'_>, extras: RequestExtras<'_>) -> Result<()> {
-        let function = self.table.request.ok_or_else(missing)?;
-        let one = sbx_http_request {
-            origin: raw(extras.origin),
-            context: raw_bytes(extras.context),
-            ..request.raw()
-        };
-        let code = unsafe { function(self.raw, &one, 1, size_of::<sbx_http_request>()) };
-        Error::check(code).map_err(|fault| Error::new(fault.status, "the request was not taken"))
+        let (origin, context) = (raw(extras.origin), raw_bytes(extras.context));
+        self.send(&[sbx_http_request { origin, context, ..request.raw() }])
     }
 
     /// Sends requests; a call that fails sends none of them.
     pub fn requests(&self, requests: &[HttpRequest<'_>]) -> Result<()> {
-        let function = self.table.request.ok_or_else(missing)?;
-        let list: Vec<sbx_http_request> = requests.iter().map(HttpRequest::raw).collect();
+        self.send(&requests.iter().map(HttpRequest::raw).collect::<Vec<_>>())
+    }
+
+    fn send(&self, list: &[sbx_http_request]) -> Result<()> {
         let stride = size_of::<sbx_http_request>();
-        let code = unsafe { function(self.raw, list.as_ptr(), list.len(), stride) };
-        Error::check(code).map_err(|fault| Error::new(fault.status, "the request was not taken"))
+        self.0.call(
+            |sink| sink.request,
+            "the request was not taken",
+            |request, sink| unsafe { request(sink, list.as_ptr(), list.len(), stride) },
+        )
     }
 
     /// Gives an item its outcome.
@@ -103,16 +95,14 @@ impl<'a> HttpSink<'a> {
 
     /// Gives items the same outcome; a call that fails settles none of them.
     pub fn settle_all(&self, items: &[u64], outcome: &Outcome<'_>) -> Result<()> {
-        let function = self.table.settle.ok_or_else(missing)?;
         let list: Vec<sbx_outcome> = items.iter().map(|item| outcome.raw(*item)).collect();
         let stride = size_of::<sbx_outcome>();
-        let code = unsafe { function(self.raw, list.as_ptr(), list.len(), stride) };
-        Error::check(code).map_err(|fault| Error::new(fault.status, "the outcome was not taken"))
+        self.0.call(
+            |sink| sink.settle,
+            "the outcome was not taken",
+            |settle, sink| unsafe { settle(sink, list.as_ptr(), list.len(), stride) },
+        )
     }
-}
-
-fn missing() -> Error {
-    Error::unsupported("the host's sink does not offer it")
 }
 
 /// Answers to requests; lives during `classify`.

@@ -161,10 +161,10 @@ unsafe extern "C" fn handle<P: Ingest>(
     error: *mut sbx_error,
 ) -> sbx_status {
     guard(error, || {
-        if request.is_null() || sink.is_null() {
-            return Err(Error::internal("handle() was called without a request or a sink"));
+        if request.is_null() {
+            return Err(Error::internal("handle() was called without a request"));
         }
         let (plugin, call) = Instance::plugin::<P>(instance)?;
-        plugin.handle(&Request { raw: sys::read(request), call }, IngestSink::new(sink))
+        plugin.handle(&Request { raw: sys::read(request), call }, IngestSink::new(sink)?)
     })
 }

@@ -10,6 +10,7 @@ mod observe;
 mod register;
 mod send_http;
 mod send_own;
+mod sink;
 mod source;
 
 pub use self::build::{Build, BuildInput, BuildSink, Target};
