@@ -1,15 +1,63 @@
 internal import CSignalbox
 
-/// A closure that C gets as a context and passes back once.
+/// A closure that C gets as a context and calls back once with an answer.
 final class Pending<Answer> {
-    let body: (Answer) -> Void
+    private let body: (sbx_status, Answer) -> Void
 
-    init(_ body: @escaping (Answer) -> Void) { self.body = body }
+    init(_ body: @escaping (sbx_status, Answer) -> Void) { self.body = body }
 
     func pass() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
-    static func take(_ context: UnsafeMutableRawPointer?) -> Pending? {
-        context.map { Unmanaged<Pending>.fromOpaque($0).takeRetainedValue() }
+    /// Passes on what the host answered.
+    static func end(
+        _ context: UnsafeMutableRawPointer?, _ status: sbx_status, _ answer: Answer
+    ) {
+        guard let context else { return }
+        Unmanaged<Pending>.fromOpaque(context).takeRetainedValue().body(status, answer)
+    }
+}
+
+/// The shapes of a call into the host. A call returns nil if the host does not offer the function.
+extension Host {
+    /// For functions that return a status; `why` says what it means that they failed.
+    func check(_ why: String, _ call: () -> sbx_status?) throws(PluginError) {
+        let status = call() ?? SBX_E_UNSUPPORTED
+        guard status == SBX_OK else {
+            let isOffered = status != SBX_E_UNSUPPORTED
+            throw PluginError(.init(code: status), isOffered ? why : PluginError.words(status))
+        }
+    }
+
+    /// For functions that say themselves why they failed.
+    func explained(
+        _ call: (UnsafeMutablePointer<sbx_error>) -> sbx_status?
+    ) throws(PluginError) {
+        var error = sbx_error.fresh
+        let status = call(&error) ?? SBX_E_UNSUPPORTED
+        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
+    }
+
+    /// For functions that fill a buffer, which is made larger if they ask for it.
+    func filled(
+        capacity: Int,
+        _ call: (
+            UnsafeMutableRawPointer?, UnsafeMutablePointer<Int>, UnsafeMutablePointer<sbx_error>
+        ) -> sbx_status?
+    ) throws(PluginError) -> [UInt8] {
+        var room = [UInt8](repeating: 0, count: capacity)
+        var length = capacity
+        func fill(_ error: UnsafeMutablePointer<sbx_error>) -> sbx_status? {
+            room.withUnsafeMutableBytes { call($0.baseAddress, &length, error) }
+        }
+        do throws(PluginError) {
+            try explained(fill)
+        } catch {
+            guard error.status == .tooLarge, length > capacity else { throw error }
+            room = [UInt8](repeating: 0, count: length)
+            try explained(fill)
+        }
+        room.removeLast(room.count - length)
+        return room
     }
 }
 
@@ -21,49 +69,40 @@ extension Host {
     /// Receives the result of a call.
     public typealias Later<Value> = @Sendable (Result<Value, PluginError>) -> Void
 
-    func send<Value>(
+    /// Starts a call. The host's callback ends a `Pending` of this `Answer`.
+    func send<Value, Answer>(
         _ done: @escaping Later<Value>,
-        _ start: (UnsafeMutableRawPointer) -> sbx_status
+        _ read: @escaping (sbx_status, Answer) -> Result<Value, PluginError>,
+        _ start: (UnsafeMutableRawPointer, Arena) -> sbx_status?
     ) {
-        let pending = Pending<Result<Value, PluginError>>(done)
+        let pending = Pending<Answer> { done(read($0, $1)) }
         let context = pending.pass()
-        let status = start(context)
+        let status = start(context, Arena()) ?? SBX_E_UNSUPPORTED
         guard status != SBX_OK else { return }
-        _ = Pending<Result<Value, PluginError>>.take(context)
-        done(.failure(PluginError(.init(code: status), Self.words(status))))
+        Unmanaged<Pending<Answer>>.fromOpaque(context).release()
+        done(Self.failure(status))
     }
 
-    static func words(_ status: sbx_status) -> String {
-        switch status {
-        case SBX_E_AGAIN: "the host cannot take the call now"
-        case SBX_E_STOPPING: "the host is stopping"
-        case SBX_E_UNSUPPORTED: "the host does not offer the service"
-        case SBX_E_UNREACHABLE: "the destination cannot be reached"
-        case SBX_E_TIMEOUT: "the call took too long"
-        case SBX_E_TOO_LARGE: "the call or its answer is too large"
-        case SBX_E_LOST: "the connection was lost"
-        default: "the host rejected the call (status \(status))"
-        }
+    static func failure<Value>(_ status: sbx_status) -> Result<Value, PluginError> {
+        .failure(PluginError(.init(code: status), PluginError.words(status)))
+    }
+
+    static func result<Value>(_ status: sbx_status, _ value: Value) -> Result<Value, PluginError> {
+        status == SBX_OK ? .success(value) : failure(status)
     }
 
     // MARK: REST
 
     /// Makes a REST call.
     public func send(_ call: HTTPCall, then done: @escaping Later<HTTPAnswer>) {
-        guard let http else {
-            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
-            return
-        }
-        let arena = Arena()
-        let given = call.raw(arena)
-        send(done) { context in
-            http.pointee.submit(
-                raw, given,
+        send(done, Self.result) { context, arena in
+            services.http.submit?(
+                raw, call.raw(arena),
                 { context, answer in
-                    guard let pending = Pending<Result<HTTPAnswer, PluginError>>.take(context),
-                        let answer = answer?.known(sbx_http_answer())
-                    else { return }
-                    pending.body(HTTPAnswer.read(answer))
+                    let given = answer?.known(sbx_http_answer())
+                    Pending.end(
+                        context, given?.status ?? SBX_E_INTERNAL,
+                        HTTPAnswer(given ?? sbx_http_answer()))
                 }, context)
         }
     }
@@ -72,50 +111,34 @@ extension Host {
 
     /// Devices of a user of an app, or of every app if `app` is empty; newest first.
     public func devices(app: String, user: String, then done: @escaping Later<[Device]>) {
-        registryCall(done) { registry, arena, context in
-            registry.pointee.devices(
+        send(done, Self.result) { context, arena in
+            services.registry.devices?(
                 raw, arena.text(app), arena.text(user), Self.devicesDone, context)
         }
     }
 
     /// The device with a token, if it is known.
     public func device(app: String, token: String, then done: @escaping Later<Device?>) {
-        registryCall({ done($0.map(\.first)) }) { registry, arena, context in
-            registry.pointee.find(
+        send(done, { (status, found: [Device]) in Self.result(status, found.first) }) {
+            context, arena in
+            services.registry.find?(
                 raw, arena.text(app), arena.text(token), Self.devicesDone, context)
         }
     }
 
     /// Reports a device change outside of a request; it is durable once `done` gets a success.
     public func change(_ change: DeviceChange, then done: @escaping Later<Void>) {
-        registryCall({ done($0.map { _ in }) }) { registry, arena, context in
+        send(done, { (status, _: [Device]) in Self.result(status, ()) }) { context, arena in
             let given = arena.array(sbx_change.self, 1)
             change.write(to: given, arena)
-            return registry.pointee.change(raw, given, Self.devicesDone, context)
+            return services.registry.change?(raw, given, Self.devicesDone, context)
         }
-    }
-
-    private func registryCall(
-        _ done: @escaping Later<[Device]>,
-        _ start: (UnsafePointer<sbx_registry>, Arena, UnsafeMutableRawPointer) -> sbx_status
-    ) {
-        guard let registry else {
-            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
-            return
-        }
-        let arena = Arena()
-        send(done) { start(registry, arena, $0) }
     }
 
     private static let devicesDone: sbx_registry_done = { context, status, devices, count, stride in
-        let pending = Pending<Result<[Device], PluginError>>.take(context)
-        guard status == SBX_OK else {
-            pending?.body(.failure(PluginError(.init(code: status), Host.words(status))))
-            return
-        }
         let list = devices.map { start in
             (0..<count).map { Device(start.element($0, stride)) }
         }
-        pending?.body(.success(list ?? []))
+        Pending.end(context, status, list ?? [])
     }
 }

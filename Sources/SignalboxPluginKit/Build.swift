@@ -111,9 +111,7 @@ public struct BuildSink: ~Copyable {
         }
         let status = raw.pointee.emit(
             raw, out, list, targets.count, MemoryLayout<sbx_target>.stride)
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the host rejected the notification")
-        }
+        try PluginError.check(status, "the host rejected the notification")
     }
 
     /// Leaves a recipient out on purpose; `reason` is from a fixed list.

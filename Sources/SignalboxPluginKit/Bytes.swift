@@ -45,6 +45,15 @@ final class Arena {
         return start.bindMemory(to: Element.self, capacity: max(1, count))
     }
 
+    /// A struct that begins with its size, which is set.
+    func constant<Table: BitwiseCopyable>(_ value: Table) -> UnsafePointer<Table> {
+        let room = array(Table.self, 1)
+        room.pointee = value
+        UnsafeMutableRawPointer(room).storeBytes(
+            of: UInt32(MemoryLayout<Table>.size), as: UInt32.self)
+        return UnsafePointer(room)
+    }
+
     func text(_ text: String) -> sbx_str {
         if text.isEmpty { return sbx_str() }
         var copy = text
@@ -113,6 +122,13 @@ private enum IdleRooms {
             return true
         }
     }
+}
+
+/// A service of a host at the size that this kit knows; without functions if the host does not offer it.
+func service<Table: BitwiseCopyable>(
+    _ host: UnsafePointer<sbx_host>, _ id: String, _ empty: Table
+) -> Table {
+    host.pointee.service(host, id)?.assumingMemoryBound(to: Table.self).known(empty) ?? empty
 }
 
 extension UnsafePointer {

@@ -6,9 +6,8 @@ extension Host {
     ///
     /// Throws `stopping` if `body` was not run, else what `body` throws. Thread: any.
     public func scope(_ body: (Host) throws(PluginError) -> Void) throws(PluginError) {
-        guard let scopes else { throw PluginError(.unsupported, "the host offers no scopes") }
         var result: Result<Void, PluginError>?
-        var status = SBX_OK
+        var status: sbx_status?
         withoutActuallyEscaping({
             do throws(PluginError) {
                 try body(self)
@@ -18,13 +17,11 @@ extension Host {
             }
         }) { work in
             let box = Unmanaged.passRetained(ScopeWork(work))
-            status = scopes.pointee.enter(raw, { ScopeWork.run($0) }, box.toOpaque())
+            status = services.scope.enter?(raw, { ScopeWork.run($0) }, box.toOpaque())
             box.release()
         }
-        guard let result else {
-            throw PluginError(.init(code: status), "the instance is stopping")
-        }
-        try result.get()
+        try check("the instance is stopping") { status }
+        try result?.get()
     }
 }
 

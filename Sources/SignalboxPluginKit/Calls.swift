@@ -4,7 +4,6 @@ internal import CSignalbox
 enum IngestCalls {
     static var table: sbx_ingest {
         var table = sbx_ingest()
-        table.struct_size = UInt32(MemoryLayout<sbx_ingest>.size)
         table.paths = { instance, paths, count, stride in
             guard let box = InstanceBox.from(instance), let paths, let count, let stride,
                 let plugin = box.ingest
@@ -22,10 +21,8 @@ enum IngestCalls {
             return SBX_OK
         }
         table.handle = { instance, request, sink, error in
-            guard let box = InstanceBox.from(instance), let request, let sink,
-                let plugin = box.ingest
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let request, let sink else { return SBX_E_INTERNAL }
+            return role(instance, error, { $0.ingest }) { plugin, _ throws(PluginError) in
                 try plugin.handle(Request(request), IngestSink(sink))
             }
         }
@@ -37,12 +34,9 @@ enum IngestCalls {
 enum BuildCalls {
     static var table: sbx_build {
         var table = sbx_build()
-        table.struct_size = UInt32(MemoryLayout<sbx_build>.size)
         table.build = { instance, input, sink, error in
-            guard let box = InstanceBox.from(instance), let input, let sink,
-                let plugin = box.builder
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let input, let sink else { return SBX_E_INTERNAL }
+            return role(instance, error, { $0.builder }) { plugin, box throws(PluginError) in
                 try plugin.build(BuildInput(input, host: box.host), BuildSink(sink))
             }
         }
@@ -54,30 +48,23 @@ enum BuildCalls {
 enum SendHTTPCalls {
     static var table: sbx_send_http {
         var table = sbx_send_http()
-        table.struct_size = UInt32(MemoryLayout<sbx_send_http>.size)
         table.endpoint = { instance, app, out, error in
-            guard let box = InstanceBox.from(instance), let out,
-                let plugin = box.sendHTTP
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let out else { return SBX_E_INTERNAL }
+            return role(instance, error, { $0.sendHTTP }) { plugin, box throws(PluginError) in
                 SendHTTPCalls.write(try plugin.endpoint(app: app.text), to: out, box.kept)
             }
         }
         table.prepare = { instance, app, deliveries, count, stride, sink, error in
-            guard let box = InstanceBox.from(instance), let sink,
-                let plugin = box.sendHTTP
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let sink else { return SBX_E_INTERNAL }
+            return role(instance, error, { $0.sendHTTP }) { plugin, _ throws(PluginError) in
                 let batch = DeliveryBatch(
                     deliveries, count: count, stride: stride, app: app.text)
                 try plugin.prepare(batch, RequestSink(sink))
             }
         }
         table.classify = { instance, responses, count, stride, sink, error in
-            guard let box = InstanceBox.from(instance), let sink,
-                let plugin = box.sendHTTP
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let sink else { return SBX_E_INTERNAL }
+            return role(instance, error, { $0.sendHTTP }) { plugin, _ throws(PluginError) in
                 let batch = ResponseBatch(responses, count: count, stride: stride)
                 try plugin.classify(batch, RequestSink(sink))
             }

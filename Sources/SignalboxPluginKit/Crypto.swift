@@ -52,8 +52,7 @@ extension Host {
     public func digest(_ hash: Hash, _ data: [UInt8]) throws(PluginError) -> [UInt8] {
         let arena = Arena()
         return try filled(capacity: 64) { buffer, length, _ in
-            crypto?.pointee.digest(raw, hash.rawValue, arena.bytes(data), buffer, length)
-                ?? SBX_E_UNSUPPORTED
+            services.crypto.digest?(raw, hash.rawValue, arena.bytes(data), buffer, length)
         }
     }
 
@@ -64,9 +63,8 @@ extension Host {
         let arena = Arena()
         var key = key.raw(arena)
         return try filled(capacity: 64) { buffer, length, error in
-            crypto?.pointee.hmac(
+            services.crypto.hmac?(
                 raw, hash.rawValue, &key, arena.bytes(data), buffer, length, error)
-                ?? SBX_E_UNSUPPORTED
         }
     }
 
@@ -77,10 +75,9 @@ extension Host {
         let arena = Arena()
         var key = key.raw(arena)
         return try filled(capacity: count) { buffer, _, error in
-            crypto?.pointee.hkdf(
+            services.crypto.hkdf?(
                 raw, hash.rawValue, &key, arena.bytes(salt), arena.bytes(info), buffer, count,
                 error)
-                ?? SBX_E_UNSUPPORTED
         }
     }
 
@@ -93,10 +90,10 @@ extension Host {
         let arena = Arena()
         var key = (own ?? CryptoKey(bytes: [])).raw(arena)
         let made = try filled(capacity: 97) { buffer, _, error in
-            guard let crypto, let buffer else { return SBX_E_UNSUPPORTED }
-            return withUnsafePointer(to: &key) { key in
-                crypto.pointee.agree(
-                    raw, own == nil ? nil : key, arena.bytes(peer), buffer, buffer + 65, error)
+            withUnsafePointer(to: &key) { key in
+                services.crypto.agree?(
+                    raw, own == nil ? nil : key, arena.bytes(peer), buffer, buffer.map { $0 + 65 },
+                    error)
             }
         }
         return (Array(made.prefix(65)), Array(made.dropFirst(65)))
@@ -109,9 +106,9 @@ extension Host {
         let arena = Arena()
         var key = key.raw(arena)
         return try filled(capacity: plain.count + 16) { buffer, length, error in
-            crypto?.pointee.seal(
+            services.crypto.seal?(
                 raw, &key, arena.bytes(nonce), arena.bytes(added), arena.bytes(plain), buffer,
-                length, error) ?? SBX_E_UNSUPPORTED
+                length, error)
         }
     }
 
@@ -122,16 +119,16 @@ extension Host {
         let arena = Arena()
         var key = key.raw(arena)
         return try filled(capacity: sealed.count) { buffer, length, error in
-            crypto?.pointee.open(
+            services.crypto.open?(
                 raw, &key, arena.bytes(nonce), arena.bytes(added), arena.bytes(sealed), buffer,
-                length, error) ?? SBX_E_UNSUPPORTED
+                length, error)
         }
     }
 
     /// Bytes that nobody can guess, at most 64 KiB.
     public func random(_ count: Int) throws(PluginError) -> [UInt8] {
         try filled(capacity: count) { buffer, _, _ in
-            crypto?.pointee.random(raw, buffer, count) ?? SBX_E_UNSUPPORTED
+            services.crypto.random?(raw, buffer, count)
         }
     }
 }

@@ -26,14 +26,7 @@ final class Library: @unchecked Sendable {
 
     let type: any Plugin.Type
     let table: UnsafePointer<sbx_plugin>
-    let ingest: UnsafePointer<sbx_ingest>
-    let build: UnsafePointer<sbx_build>
-    let sendHTTP: UnsafePointer<sbx_send_http>
-    let register: UnsafePointer<sbx_register>
-    let send: UnsafePointer<sbx_send>
-    let source: UnsafePointer<sbx_source>
-    let observe: UnsafePointer<sbx_observe>
-    let filter: UnsafePointer<sbx_filter>
+    private let roles: [Role]
     private let arena = Arena()
 
     init(_ type: any Plugin.Type) {
@@ -44,53 +37,28 @@ final class Library: @unchecked Sendable {
             guard let start = bytes.ptr else { preconditionFailure("the text has a NUL at least") }
             return start
         }
-        func constant<Table: BitwiseCopyable>(_ value: Table) -> UnsafePointer<Table> {
-            let room = arena.array(Table.self, 1)
-            room.pointee = value
-            return UnsafePointer(room)
-        }
         func list(_ texts: [String]) -> UnsafePointer<UnsafePointer<CChar>?> {
             let room = arena.array(UnsafePointer<CChar>?.self, texts.count + 1)
             for (index, given) in texts.enumerated() { room[index] = text(given) }
             return UnsafePointer(room)
         }
+        roles = Self.roles(of: type, arena, text)
+        let needs = [SBX_SVC_JSON, SBX_SVC_CLOCK] + type.info.needs + roles.compactMap(\.needs)
         var plugin = Self.head(type.info)
         plugin.id = text(type.info.id)
         plugin.version = text(type.info.version)
         plugin.summary = text(type.info.summary)
-        plugin.roles = list(Self.roles(of: type))
-        plugin.needs = list(Self.needs(of: type))
+        plugin.roles = list(roles.map(\.id))
+        plugin.needs = list(needs)
         plugin.config_schema = type.info.configSchema.map(text)
-        table = constant(plugin)
-        ingest = constant(IngestCalls.table)
-        var builder = BuildCalls.table
-        builder.options_schema = (type as? any BuildPlugin.Type)?.optionsSchema.map(text)
-        build = constant(builder)
-        var sender = SendHTTPCalls.table
-        sender.max_batch = UInt32(clamping: (type as? any SendHTTPPlugin.Type)?.maxBatch ?? 0)
-        sendHTTP = constant(sender)
-        var reports = RegisterCalls.table
-        if let type = type as? any RegisterPlugin.Type {
-            reports.max_batch = UInt32(clamping: type.maxChanges)
-            reports.kinds = type.changeKinds.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
-        }
-        register = constant(reports)
-        var own = SendCalls.table
-        own.max_batch = UInt32(clamping: (type as? any SendPlugin.Type)?.maxBatch ?? 0)
-        send = constant(own)
-        source = constant(SourceCalls.table)
-        var observer = ObserveCalls.table
-        observer.max_batch = UInt32(
-            clamping: (type as? any ObservePlugin.Type)?.maxObservations ?? 0)
-        observe = constant(observer)
-        var filters = FilterCalls.table
-        filters.options_schema = (type as? any FilterPlugin.Type)?.filterOptionsSchema.map(text)
-        filter = constant(filters)
+        table = arena.constant(plugin)
     }
+
+    /// The table of a role that the plugin has.
+    func role(_ id: String) -> UnsafeRawPointer? { roles.first { $0.id == id }?.table }
 
     private static func head(_ info: PluginInfo) -> sbx_plugin {
         var plugin = sbx_plugin()
-        plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)
         plugin.abi_major = SBX_ABI_MAJOR
         plugin.abi_minor = SBX_ABI_MINOR
         plugin.needs_minor = info.needsMinor
@@ -99,25 +67,57 @@ final class Library: @unchecked Sendable {
         return plugin
     }
 
-    private static func roles(of type: any Plugin.Type) -> [String] {
-        var roles: [String] = []
-        if type is any IngestPlugin.Type { roles.append(SBX_ROLE_INGEST) }
-        if type is any BuildPlugin.Type { roles.append(SBX_ROLE_BUILD) }
-        if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
-        if type is any SendPlugin.Type { roles.append(SBX_ROLE_SEND) }
-        if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
-        if type is any SourcePlugin.Type { roles.append(SBX_ROLE_SOURCE) }
-        if type is any ObservePlugin.Type { roles.append(SBX_ROLE_OBSERVE) }
-        if type is any FilterPlugin.Type { roles.append(SBX_ROLE_FILTER) }
-        return roles
+    /// A role's id, its table, and the service that it requires.
+    private struct Role {
+        var id: String
+        var table: UnsafeRawPointer
+        var needs: String?
     }
 
-    private static func needs(of type: any Plugin.Type) -> [String] {
-        var needs = [SBX_SVC_JSON, SBX_SVC_CLOCK] + type.info.needs
-        if type is any SendPlugin.Type { needs.append(SBX_SVC_SEND_HOST) }
-        if type is any SourcePlugin.Type { needs.append(SBX_SVC_SOURCE_HOST) }
-        if type is any ObservePlugin.Type { needs.append(SBX_SVC_OBSERVE_HOST) }
-        return needs
+    private static func roles(
+        of type: any Plugin.Type, _ arena: Arena, _ text: (String) -> UnsafePointer<CChar>
+    ) -> [Role] {
+        var roles: [Role] = []
+        func add<Table: BitwiseCopyable>(_ id: String, _ table: Table, needs: String? = nil) {
+            roles.append(
+                Role(id: id, table: UnsafeRawPointer(arena.constant(table)), needs: needs))
+        }
+        if type is any IngestPlugin.Type { add(SBX_ROLE_INGEST, IngestCalls.table) }
+        if let type = type as? any BuildPlugin.Type {
+            var table = BuildCalls.table
+            table.options_schema = type.optionsSchema.map(text)
+            add(SBX_ROLE_BUILD, table)
+        }
+        if let type = type as? any SendHTTPPlugin.Type {
+            var table = SendHTTPCalls.table
+            table.max_batch = UInt32(clamping: type.maxBatch)
+            add(SBX_ROLE_SEND_HTTP, table)
+        }
+        if let type = type as? any SendPlugin.Type {
+            var table = SendCalls.table
+            table.max_batch = UInt32(clamping: type.maxBatch)
+            add(SBX_ROLE_SEND, table, needs: SBX_SVC_SEND_HOST)
+        }
+        if let type = type as? any RegisterPlugin.Type {
+            var table = RegisterCalls.table
+            table.max_batch = UInt32(clamping: type.maxChanges)
+            table.kinds = type.changeKinds.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
+            add(SBX_ROLE_REGISTER, table)
+        }
+        if type is any SourcePlugin.Type {
+            add(SBX_ROLE_SOURCE, SourceCalls.table, needs: SBX_SVC_SOURCE_HOST)
+        }
+        if let type = type as? any ObservePlugin.Type {
+            var table = ObserveCalls.table
+            table.max_batch = UInt32(clamping: type.maxObservations)
+            add(SBX_ROLE_OBSERVE, table, needs: SBX_SVC_OBSERVE_HOST)
+        }
+        if let type = type as? any FilterPlugin.Type {
+            var table = FilterCalls.table
+            table.options_schema = type.filterOptionsSchema.map(text)
+            add(SBX_ROLE_FILTER, table)
+        }
+        return roles
     }
 }
 
@@ -136,26 +136,8 @@ enum Lifecycle {
             }
         }
         plugin.role = { id in
-            guard let id, let library = Library.shared.withLock({ $0 }) else { return nil }
-            switch String(cString: id) {
-            case SBX_ROLE_INGEST where library.type is any IngestPlugin.Type:
-                return UnsafeRawPointer(library.ingest)
-            case SBX_ROLE_BUILD where library.type is any BuildPlugin.Type:
-                return UnsafeRawPointer(library.build)
-            case SBX_ROLE_SEND_HTTP where library.type is any SendHTTPPlugin.Type:
-                return UnsafeRawPointer(library.sendHTTP)
-            case SBX_ROLE_SEND where library.type is any SendPlugin.Type:
-                return UnsafeRawPointer(library.send)
-            case SBX_ROLE_REGISTER where library.type is any RegisterPlugin.Type:
-                return UnsafeRawPointer(library.register)
-            case SBX_ROLE_SOURCE where library.type is any SourcePlugin.Type:
-                return UnsafeRawPointer(library.source)
-            case SBX_ROLE_OBSERVE where library.type is any ObservePlugin.Type:
-                return UnsafeRawPointer(library.observe)
-            case SBX_ROLE_FILTER where library.type is any FilterPlugin.Type:
-                return UnsafeRawPointer(library.filter)
-            default: return nil
-            }
+            guard let id else { return nil }
+            return Library.shared.withLock { $0 }?.role(String(cString: id))
         }
         plugin.start = { instance, error in
             guard let box = InstanceBox.from(instance) else { return SBX_E_INTERNAL }

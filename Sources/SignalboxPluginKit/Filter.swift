@@ -84,9 +84,7 @@ public struct FilterSink: ~Copyable {
         if let data { part.pointee.data = arena.bytes(data.bytes) }
         part.pointee.not_before_unix_ms = notBeforeUnixMs
         let status = raw.pointee.pass(raw, part)
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the host rejected a part of a filter")
-        }
+        try PluginError.check(status, "the host rejected a part of a filter")
     }
 
     /// These recipients get nothing on this route; `reason` is from a fixed list.
@@ -94,9 +92,7 @@ public struct FilterSink: ~Copyable {
         let arena = Arena()
         let list = Self.list(recipients, arena)
         let status = raw.pointee.drop(raw, list, recipients.count, arena.text(reason))
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the host rejected the recipients of a filter")
-        }
+        try PluginError.check(status, "the host rejected the recipients of a filter")
     }
 
     private static func list(_ recipients: [Int], _ arena: Arena) -> UnsafePointer<UInt32> {
@@ -112,12 +108,9 @@ public struct FilterSink: ~Copyable {
 enum FilterCalls {
     static var table: sbx_filter {
         var table = sbx_filter()
-        table.struct_size = UInt32(MemoryLayout<sbx_filter>.size)
         table.filter = { instance, input, sink, error in
-            guard let box = InstanceBox.from(instance), let input, let sink,
-                let plugin = box.plugin as? any FilterPlugin
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let input, let sink else { return SBX_E_INTERNAL }
+            return role(instance, error) { (plugin: any FilterPlugin, box) throws(PluginError) in
                 try plugin.filter(FilterInput(input, host: box.host), FilterSink(sink))
             }
         }

@@ -41,7 +41,6 @@ extension Host {
     public func fitted(
         _ payload: [UInt8], of note: PushNotification, to limit: PayloadLimit
     ) throws(PluginError) -> [UInt8] {
-        guard let fit else { throw PluginError(.unsupported, "the host does not shorten payloads") }
         let arena = Arena()
         var request = sbx_fit_request()
         request.struct_size = UInt32(MemoryLayout<sbx_fit_request>.size)
@@ -56,28 +55,25 @@ extension Host {
         request.counted_count = limit.counted.count
         request.data = arena.text(limit.data)
         request.shorten = arena.text(note.part("shorten") ?? "")
-        var error = sbx_error.fresh
-        var out = sbx_str()
-        let status = fit.pointee.fit(raw, &request, &out, &error)
-        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
-        return Array(out.raw)
+        return Array(try fitted(&request).raw)
     }
 
     /// A text that is no JSON, cut to so many bytes, or UTF-16 code units, at the end of a visible character.
     public func fitted(_ text: String, to max: Int, isUTF16: Bool = false) throws(PluginError)
         -> String
     {
-        guard let fit else { throw PluginError(.unsupported, "the host does not shorten payloads") }
         let arena = Arena()
         var request = sbx_fit_request()
         request.struct_size = UInt32(MemoryLayout<sbx_fit_request>.size)
         request.flags = SBX_FIT_PLAIN | (isUTF16 ? SBX_FIT_UTF16 : 0)
         request.bytes_max = UInt64(clamping: max)
         request.payload = arena.text(text)
-        var error = sbx_error.fresh
+        return String(decoding: try fitted(&request).raw, as: UTF8.self)
+    }
+
+    private func fitted(_ request: inout sbx_fit_request) throws(PluginError) -> sbx_str {
         var out = sbx_str()
-        let status = fit.pointee.fit(raw, &request, &out, &error)
-        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
-        return String(decoding: out.raw, as: UTF8.self)
+        try explained { error in services.fit.fit?(raw, &request, &out, error) }
+        return out
     }
 }

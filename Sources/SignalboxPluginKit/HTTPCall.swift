@@ -53,34 +53,26 @@ public struct HTTPAnswer: Sendable {
     /// The first value of a header field, or nil.
     public func header(_ name: String) -> String? { headers.first { $0.0 == name }?.1 }
 
-    static func read(_ answer: sbx_http_answer) -> Result<HTTPAnswer, PluginError> {
-        guard answer.status == SBX_OK else {
-            return .failure(PluginError(.init(code: answer.status), Host.words(answer.status)))
-        }
-        return .success(
-            HTTPAnswer(
-                status: Int(answer.http_status),
-                headers: texts(answer.headers, answer.header_count),
-                body: Array(answer.body.raw)))
+    init(_ answer: sbx_http_answer) {
+        status = Int(answer.http_status)
+        headers = texts(answer.headers, answer.header_count)
+        body = Array(answer.body.raw)
     }
 }
 
 extension Host {
     /// Makes a call and waits for its answer; allowed only in `start`, `stop` and credential refreshes.
     public func call(_ call: HTTPCall) throws(PluginError) -> HTTPAnswer {
-        guard let http else { throw PluginError(.unsupported, "the host offers no HTTP") }
         let arena = Arena()
-        let given = call.raw(arena)
         let answer = Answer()
-        let status = http.pointee.call(
-            raw, given,
-            { context, answer in
-                guard let context, let answer else { return }
-                Unmanaged<Answer>.fromOpaque(context).takeUnretainedValue().take(
-                    answer.known(sbx_http_answer()))
-            }, Unmanaged.passUnretained(answer).toOpaque())
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the host rejected the call (status \(status))")
+        try check("the host rejected the call") {
+            services.http.call?(
+                raw, call.raw(arena),
+                { context, answer in
+                    guard let context, let given = answer?.known(sbx_http_answer()) else { return }
+                    Unmanaged<Answer>.fromOpaque(context).takeUnretainedValue().result =
+                        Host.result(given.status, HTTPAnswer(given))
+                }, Unmanaged.passUnretained(answer).toOpaque())
         }
         return try (answer.result ?? .failure(PluginError(.internal, "there is no answer"))).get()
     }
@@ -88,6 +80,4 @@ extension Host {
 
 private final class Answer {
     var result: Result<HTTPAnswer, PluginError>?
-
-    func take(_ answer: sbx_http_answer) { result = HTTPAnswer.read(answer) }
 }

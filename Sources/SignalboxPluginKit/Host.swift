@@ -42,50 +42,14 @@ public final class Host: @unchecked Sendable {
     let refreshers = Refreshers()
     private let watchers = Watchers()
     let timers = TimerList()
-    private let log: UnsafePointer<sbx_log>?
-    private let metrics: UnsafePointer<sbx_metrics>?
-    private let secrets: UnsafePointer<sbx_secrets>?
-    private let signer: UnsafePointer<sbx_sign>?
-    private let clock: UnsafePointer<sbx_clock>?
+    let services: ServiceTables
+    /// Read for every value, so it is used where it is.
     let json: UnsafePointer<sbx_json>?
-    let credentials: UnsafePointer<sbx_credential>?
-    let http: UnsafePointer<sbx_http>?
-    let kv: UnsafePointer<sbx_kv_store>?
-    let registry: UnsafePointer<sbx_registry>?
-    let timer: UnsafePointer<sbx_timer>?
-    let sendHost: UnsafePointer<sbx_send_host>?
-    let sourceHost: UnsafePointer<sbx_source_host>?
-    let observeHost: UnsafePointer<sbx_observe_host>?
-    let fit: UnsafePointer<sbx_fit>?
-    let scopes: UnsafePointer<sbx_scope>?
-    let crypto: UnsafePointer<sbx_crypto>?
-    private let certificates: UnsafePointer<sbx_certificates>?
-    private let endpoints: UnsafePointer<sbx_endpoint_host>?
 
     init(_ raw: UnsafePointer<sbx_host>) {
         self.raw = raw
-        func table<Table>(_ id: String) -> UnsafePointer<Table>? {
-            raw.pointee.service(raw, id)?.assumingMemoryBound(to: Table.self)
-        }
-        log = table(SBX_SVC_LOG)
-        metrics = table(SBX_SVC_METRICS)
-        secrets = table(SBX_SVC_SECRETS)
-        signer = table(SBX_SVC_SIGN)
-        clock = table(SBX_SVC_CLOCK)
-        json = table(SBX_SVC_JSON)
-        credentials = table(SBX_SVC_CREDENTIAL)
-        http = table(SBX_SVC_HTTP)
-        kv = table(SBX_SVC_KV)
-        registry = table(SBX_SVC_REGISTRY)
-        timer = table(SBX_SVC_TIMER)
-        sendHost = table(SBX_SVC_SEND_HOST)
-        sourceHost = table(SBX_SVC_SOURCE_HOST)
-        observeHost = table(SBX_SVC_OBSERVE_HOST)
-        fit = table(SBX_SVC_FIT)
-        scopes = table(SBX_SVC_SCOPE)
-        crypto = table(SBX_SVC_CRYPTO)
-        certificates = table(SBX_SVC_CERTIFICATE)
-        endpoints = table(SBX_SVC_ENDPOINT_HOST)
+        services = ServiceTables(raw)
+        json = raw.pointee.service(raw, SBX_SVC_JSON)?.assumingMemoryBound(to: sbx_json.self)
     }
 
     /// The instance's name in gateway.yaml.
@@ -101,28 +65,24 @@ public final class Host: @unchecked Sendable {
     ///
     /// Throws `unsupported` in a host of contract 1.0, `stopping`. Thread: any.
     public func endpointsChanged() throws(PluginError) {
-        guard let endpoints else { throw PluginError(.unsupported, "the host asks once") }
-        let status = endpoints.pointee.changed(raw)
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the endpoints are not asked for again")
-        }
+        try check("the endpoints are not asked for again") { services.endpointHost.changed?(raw) }
     }
 
     /// Milliseconds since 1970.
-    public var nowUnixMs: UInt64 { clock?.pointee.unix_ms(raw) ?? 0 }
+    public var nowUnixMs: UInt64 { services.clock.unix_ms?(raw) ?? 0 }
 
     /// Writes a log line; never log a token, a secret or a body.
     public func write(_ level: LogLevel, _ message: String, _ fields: [(String, String)] = []) {
-        guard let log, log.pointee.enabled(raw, level.rawValue) == 1 else { return }
+        guard services.log.enabled?(raw, level.rawValue) == 1 else { return }
         let arena = Arena()
-        log.pointee.write(
+        services.log.write?(
             raw, level.rawValue, arena.text(message), arena.pairs(fields), fields.count)
     }
 
     /// Makes a counter; keep it, and count with `add`.
     public func counter(_ name: String, _ labels: [(String, String)] = []) -> Counter {
         let arena = Arena()
-        let handle = metrics?.pointee.counter(
+        let handle = services.metrics.counter?(
             raw, arena.text(name), arena.pairs(labels), labels.count)
         return Counter(host: self, handle: handle ?? 0)
     }
@@ -130,19 +90,17 @@ public final class Host: @unchecked Sendable {
     /// Makes a gauge; keep it, and set it.
     public func gauge(_ name: String, _ labels: [(String, String)] = []) -> Gauge {
         let arena = Arena()
-        let handle = metrics?.pointee.gauge(
+        let handle = services.metrics.gauge?(
             raw, arena.text(name), arena.pairs(labels), labels.count)
         return Gauge(host: self, handle: handle ?? 0)
     }
-
-    func set(_ handle: UInt64, _ value: Int64) { metrics?.pointee.set(raw, handle, value) }
 
     /// Seconds that local time is ahead of UTC in a zone (`Europe/Vienna`) at an instant; nil if the zone
     /// is unknown.
     public func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
         let arena = Arena()
         var seconds: Int32 = 0
-        let status = clock?.pointee.utc_offset(raw, arena.text(zone), unixMs, &seconds)
+        let status = services.clock.utc_offset?(raw, arena.text(zone), unixMs, &seconds)
         return status == SBX_OK ? seconds : nil
     }
 
@@ -151,7 +109,7 @@ public final class Host: @unchecked Sendable {
         let arena = Arena()
         let watcher = Watcher(body)
         watchers.add(watcher)
-        _ = secrets?.pointee.watch(
+        _ = services.secrets.watch?(
             raw, arena.text(secret),
             { context in
                 guard let context else { return }
@@ -163,15 +121,13 @@ public final class Host: @unchecked Sendable {
     public func certificate(_ secret: String, password: String = "") throws(PluginError)
         -> Certificate
     {
-        guard let certificates else {
-            throw PluginError(.unsupported, "the host does not read certificates")
-        }
         let arena = Arena()
-        var error = sbx_error.fresh
         var found: UnsafePointer<sbx_certificate>?
-        let status = certificates.pointee.read(
-            raw, arena.text(secret), arena.text(password), &found, &error)
-        guard status == SBX_OK, let found else { throw PluginError(code: status, error: error) }
+        try explained { error in
+            services.certificate.read?(
+                raw, arena.text(secret), arena.text(password), &found, error)
+        }
+        guard let found else { throw PluginError(.internal, "the host gave no certificate") }
         return Certificate(found.known(sbx_certificate()))
     }
 
@@ -183,14 +139,11 @@ public final class Host: @unchecked Sendable {
         timers.removeAll()
     }
 
-    /// Adds to the counter.
-    func add(_ handle: UInt64, _ delta: UInt64) { metrics?.pointee.add(raw, handle, delta) }
-
     /// The value of a secret; prefer `sign`.
     public func secret(_ name: String) throws(PluginError) -> [UInt8] {
         let arena = Arena()
         return try filled(capacity: 4096) { buffer, length, _ in
-            secrets?.pointee.get(raw, arena.text(name), buffer, length) ?? SBX_E_UNSUPPORTED
+            services.secrets.get?(raw, arena.text(name), buffer, length)
         }
     }
 
@@ -212,9 +165,9 @@ public final class Host: @unchecked Sendable {
     ) throws(PluginError) -> [UInt8] {
         let arena = Arena()
         return try filled(capacity: 512) { buffer, length, error in
-            signer?.pointee.sign(
+            services.sign.sign?(
                 raw, algorithm.rawValue, arena.text(key), arena.text(pointer), arena.bytes(data),
-                buffer, length, error) ?? SBX_E_UNSUPPORTED
+                buffer, length, error)
         }
     }
 
@@ -224,9 +177,8 @@ public final class Host: @unchecked Sendable {
     ) throws(PluginError) -> [UInt8] {
         let arena = Arena()
         return try filled(capacity: 512) { buffer, length, error in
-            signer.flatMap { $0.known(sbx_sign()).public_key }?(
+            services.sign.public_key?(
                 raw, arena.text(key), arena.text(pointer), form.rawValue, buffer, length, error)
-                ?? SBX_E_UNSUPPORTED
         }
     }
 
@@ -238,14 +190,17 @@ public final class Host: @unchecked Sendable {
         signature: [UInt8]
     ) throws(PluginError) -> Bool {
         let arena = Arena()
-        var error = sbx_error.fresh
-        let status =
-            signer?.pointee.verify(
-                raw, algorithm.rawValue, arena.text(key), arena.text(pointer), arena.bytes(data),
-                arena.bytes(signature), &error) ?? SBX_E_UNSUPPORTED
-        if status == SBX_OK { return true }
-        if status == SBX_E_AUTH { return false }
-        throw PluginError(code: status, error: error)
+        do throws(PluginError) {
+            try explained { error in
+                services.sign.verify?(
+                    raw, algorithm.rawValue, arena.text(key), arena.text(pointer),
+                    arena.bytes(data), arena.bytes(signature), error)
+            }
+            return true
+        } catch {
+            guard error.status == .auth else { throw error }
+            return false
+        }
     }
 
     /// Whether a signature is valid for one of several keys, for key rotation; all are tried, in constant time.
@@ -292,29 +247,8 @@ public final class Host: @unchecked Sendable {
     func parse(_ text: sbx_str) throws(PluginError) -> JSON {
         guard let json else { throw PluginError(.unsupported, "the host offers no JSON") }
         var root = sbx_json_value()
-        var error = sbx_error.fresh
-        let status = json.pointee.parse(raw, text, &root, &error)
-        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
+        try explained { error in json.pointee.parse(raw, text, &root, error) }
         return JSON(table: json, raw: root)
-    }
-
-    func filled(
-        capacity: Int,
-        _ body: (
-            UnsafeMutableRawPointer?, UnsafeMutablePointer<Int>, UnsafeMutablePointer<sbx_error>
-        ) -> sbx_status
-    ) throws(PluginError) -> [UInt8] {
-        var room = [UInt8](repeating: 0, count: capacity)
-        var length = capacity
-        var error = sbx_error.fresh
-        var status = room.withUnsafeMutableBytes { body($0.baseAddress, &length, &error) }
-        if status == SBX_E_TOO_LARGE {
-            room = [UInt8](repeating: 0, count: length)
-            status = room.withUnsafeMutableBytes { body($0.baseAddress, &length, &error) }
-        }
-        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
-        room.removeLast(room.count - length)
-        return room
     }
 }
 
@@ -324,7 +258,7 @@ public struct Counter: Sendable {
     let handle: UInt64
 
     /// Adds to the counter.
-    public func add(_ delta: UInt64 = 1) { host.add(handle, delta) }
+    public func add(_ delta: UInt64 = 1) { host.services.metrics.add?(host.raw, handle, delta) }
 }
 
 /// A gauge metric.
@@ -333,7 +267,7 @@ public struct Gauge: Sendable {
     let handle: UInt64
 
     /// Sets the gauge.
-    public func set(_ value: Int64) { host.set(handle, value) }
+    public func set(_ value: Int64) { host.services.metrics.set?(host.raw, handle, value) }
 }
 
 /// The contents of a certificate.

@@ -131,12 +131,10 @@ struct SinkWriter: @unchecked Sendable {
         let out = arena.array(sbx_event.self, 1)
         event.write(to: out, arena)
         let status = raw.pointee.emit(raw, out, 1, MemoryLayout<sbx_event>.stride)
-        guard status == SBX_OK else {
-            let words =
-                status == SBX_E_TOO_LARGE
-                ? "too many devices or events in one request" : "the host rejected the event"
-            throw PluginError(.init(code: status), words)
-        }
+        try PluginError.check(
+            status,
+            status == SBX_E_TOO_LARGE
+                ? "too many devices or events in one request" : "the host rejected the event")
     }
 
     func change(_ changes: [DeviceChange]) throws(PluginError) {
@@ -159,18 +157,14 @@ struct SinkWriter: @unchecked Sendable {
         _ status: Int, headers: [(String, String)], body: [UInt8]
     ) throws(PluginError) {
         let arena = Arena()
-        let code = raw.pointee.respond(
+        let status = raw.pointee.respond(
             raw, UInt32(clamping: status), arena.pairs(headers), headers.count, arena.bytes(body))
-        guard code == SBX_OK else {
-            throw PluginError(.init(code: code), "the host rejected the answer")
-        }
+        try PluginError.check(status, "the host rejected the answer")
     }
 
     func keepOpen(_ timeoutMs: UInt32) throws(PluginError) {
         let status = raw.pointee.defer(raw, timeoutMs)
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the request cannot stay open")
-        }
+        try PluginError.check(status, "the request cannot stay open")
     }
 
     func finish(_ error: PluginError?) {

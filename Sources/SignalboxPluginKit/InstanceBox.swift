@@ -1,3 +1,5 @@
+internal import CSignalbox
+
 /// The object behind an `sbx_instance`.
 final class InstanceBox {
     let plugin: any Plugin
@@ -22,4 +24,22 @@ final class InstanceBox {
             Unmanaged<InstanceBox>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue()
         }
     }
+}
+
+/// Runs a method of an instance in one of its roles. What it throws becomes a status, and its message is written to
+/// the host's struct.
+func role<Role>(
+    _ instance: OpaquePointer?, _ error: UnsafeMutablePointer<sbx_error>?,
+    _ find: (InstanceBox) -> Role?, _ body: (Role, InstanceBox) throws(PluginError) -> Void
+) -> sbx_status {
+    guard let box = InstanceBox.from(instance), let role = find(box) else { return SBX_E_INTERNAL }
+    return reporting(to: error) { () throws(PluginError) in try body(role, box) }
+}
+
+/// The same for roles that have longer calls.
+func role<Role>(
+    _ instance: OpaquePointer?, _ error: UnsafeMutablePointer<sbx_error>?,
+    _ body: (Role, InstanceBox) throws(PluginError) -> Void
+) -> sbx_status {
+    role(instance, error, { $0.plugin as? Role }, body)
 }

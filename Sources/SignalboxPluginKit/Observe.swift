@@ -34,7 +34,7 @@ extension Host {
         var words = sbx_error.fresh
         let status = error?.report(to: &words) ?? SBX_OK
         if let error { write(.warn, "outcomes were not taken", [("error", error.message)]) }
-        observeHost?.pointee.done(raw, sequence, status, retryAfterMs)
+        services.observeHost.done?(raw, sequence, status, retryAfterMs)
     }
 }
 
@@ -42,12 +42,9 @@ extension Host {
 enum ObserveCalls {
     static var table: sbx_observe {
         var table = sbx_observe()
-        table.struct_size = UInt32(MemoryLayout<sbx_observe>.size)
         table.observe = { instance, observations, count, stride, error in
-            guard let box = InstanceBox.from(instance), let observations,
-                let plugin = box.plugin as? any ObservePlugin
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let observations else { return SBX_E_INTERNAL }
+            return role(instance, error) { (plugin: any ObservePlugin, _) throws(PluginError) in
                 try plugin.observe(
                     (0..<count).map { index in
                         let raw = UnsafeRawPointer(observations) + index * stride

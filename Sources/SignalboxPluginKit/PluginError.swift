@@ -44,7 +44,26 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
 
     init(code: Int32, error: sbx_error? = nil) {
         status = Status(code: code)
-        message = error.map { $0.words } ?? "status \(code)"
+        let words = error?.words ?? ""
+        message = words.isEmpty ? Self.words(code) : words
+    }
+
+    /// Throws unless a function of the host has returned OK.
+    static func check(_ code: sbx_status, _ why: String) throws(PluginError) {
+        if code != SBX_OK { throw PluginError(Status(code: code), why) }
+    }
+
+    static func words(_ status: sbx_status) -> String {
+        switch status {
+        case SBX_E_AGAIN: "the host cannot take the call now"
+        case SBX_E_STOPPING: "the host is stopping"
+        case SBX_E_UNSUPPORTED: "the host does not offer the service"
+        case SBX_E_UNREACHABLE: "the destination cannot be reached"
+        case SBX_E_TIMEOUT: "the call took too long"
+        case SBX_E_TOO_LARGE: "the call or its answer is too large"
+        case SBX_E_LOST: "the connection was lost"
+        default: "the host rejected the call (status \(status))"
+        }
     }
 
     /// The message.

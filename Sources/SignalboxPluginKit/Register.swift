@@ -25,31 +25,24 @@ public protocol RegisterPlugin: Plugin {
 enum RegisterCalls {
     static var table: sbx_register {
         var table = sbx_register()
-        table.struct_size = UInt32(MemoryLayout<sbx_register>.size)
         table.endpoint = { instance, app, out, error in
-            guard let box = InstanceBox.from(instance), let out,
-                let plugin = box.plugin as? any RegisterPlugin
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let out else { return SBX_E_INTERNAL }
+            return role(instance, error) { (plugin: any RegisterPlugin, box) throws(PluginError) in
                 let endpoint = try plugin.registerEndpoint(app: app.text)
                 SendHTTPCalls.write(endpoint, to: out, box.kept)
             }
         }
         table.prepare = { instance, app, changes, count, stride, sink, error in
-            guard let box = InstanceBox.from(instance), let sink,
-                let plugin = box.plugin as? any RegisterPlugin
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let sink else { return SBX_E_INTERNAL }
+            return role(instance, error) { (plugin: any RegisterPlugin, _) throws(PluginError) in
                 try plugin.prepare(
                     ChangeBatch(changes, count: count, stride: stride, app: app.text),
                     RequestSink(sink))
             }
         }
         table.classify = { instance, responses, count, stride, sink, error in
-            guard let box = InstanceBox.from(instance), let sink,
-                let plugin = box.plugin as? any RegisterPlugin
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let sink else { return SBX_E_INTERNAL }
+            return role(instance, error) { (plugin: any RegisterPlugin, _) throws(PluginError) in
                 try plugin.classifyChanges(
                     ResponseBatch(responses, count: count, stride: stride), RequestSink(sink))
             }

@@ -148,9 +148,7 @@ public struct RequestSink: ~Copyable {
         let status = draft.withRaw(items: items) { request in
             raw.pointee.request(raw, request, 1, MemoryLayout<sbx_http_request>.stride)
         }
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the host rejected the request")
-        }
+        try PluginError.check(status, "the host rejected the request")
     }
 
     /// Settles deliveries.
@@ -175,9 +173,7 @@ public struct RequestSink: ~Copyable {
         }
         let status = raw.pointee.settle(
             raw, list, items.count, MemoryLayout<sbx_outcome>.stride)
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the host rejected the outcome")
-        }
+        try PluginError.check(status, "the host rejected the outcome")
     }
 }
 

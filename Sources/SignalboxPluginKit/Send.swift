@@ -56,32 +56,29 @@ extension Span<UInt8> {
 extension Host {
     /// Reports the outcomes of deliveries that `submit` took. Thread: any.
     public func complete(_ outcomes: [(item: UInt64, outcome: Outcome)]) {
-        guard let sendHost, !outcomes.isEmpty else { return }
+        guard !outcomes.isEmpty else { return }
         let arena = Arena()
         let list = arena.array(sbx_outcome.self, outcomes.count)
         for (index, entry) in outcomes.enumerated() {
             entry.outcome.write(item: entry.item, to: list + index, arena)
         }
-        sendHost.pointee.complete(raw, list, outcomes.count, MemoryLayout<sbx_outcome>.stride)
+        services.sendHost.complete?(raw, list, outcomes.count, MemoryLayout<sbx_outcome>.stride)
     }
 
     /// Reports the outcome of one delivery. Thread: any.
     public func complete(_ item: UInt64, _ outcome: Outcome) { complete([(item, outcome)]) }
 
     /// Tells the host that there is room for `room` more deliveries. Thread: any.
-    public func credit(_ room: Int) { sendHost?.pointee.credit(raw, max(0, room)) }
+    public func credit(_ room: Int) { services.sendHost.credit?(raw, max(0, room)) }
 }
 
 /// The functions of `sbx_send`.
 enum SendCalls {
     static var table: sbx_send {
         var table = sbx_send()
-        table.struct_size = UInt32(MemoryLayout<sbx_send>.size)
         table.submit = { instance, app, deliveries, count, stride, taken, error in
-            guard let box = InstanceBox.from(instance), let taken,
-                let plugin = box.plugin as? any SendPlugin
-            else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            guard let taken else { return SBX_E_INTERNAL }
+            return role(instance, error) { (plugin: any SendPlugin, _) throws(PluginError) in
                 let batch = DeliveryBatch(
                     deliveries, count: count, stride: stride, app: app.text)
                 taken.pointee = try plugin.submit(batch)

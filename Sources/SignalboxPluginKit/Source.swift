@@ -34,27 +34,22 @@ extension Host {
     /// Throws `again` if `batchesMax` batches are undecided or the source is paused, `invalid` if an event is malformed
     /// and would never be taken, `tooLarge` if the batch must be split. Thread: any.
     public func emit(_ events: [Event], token: UInt64) throws(PluginError) {
-        guard let sourceHost else {
-            throw PluginError(.unsupported, "the host takes no events from sources")
-        }
         let arena = Arena()
         let list = arena.array(sbx_event.self, events.count)
         for (index, event) in events.enumerated() { event.write(to: list + index, arena) }
-        let status = sourceHost.pointee.emit(
-            raw, token, list, events.count, MemoryLayout<sbx_event>.stride)
-        guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the host did not take the batch")
+        try check("the host did not take the batch") {
+            services.sourceHost.emit?(
+                raw, token, list, events.count, MemoryLayout<sbx_event>.stride)
         }
     }
 
     /// Tells how the source is, whenever that changes: nil if events come in, or why none do. The host's readiness,
     /// log and metrics show it. `resume` ends what was said before. Thread: any.
     public func condition(_ fault: PluginError?) {
-        guard let sourceHost else { return }
         let arena = Arena()
         var words = sbx_error.fresh
         let status = fault?.report(to: &words) ?? SBX_OK
-        _ = sourceHost.pointee.condition(raw, status, arena.text(fault?.message ?? ""))
+        _ = services.sourceHost.condition?(raw, status, arena.text(fault?.message ?? ""))
     }
 }
 
@@ -62,19 +57,20 @@ extension Host {
 enum SourceCalls {
     static var table: sbx_source {
         var table = sbx_source()
-        table.struct_size = UInt32(MemoryLayout<sbx_source>.size)
         table.resume = { instance, batchesMax, error in
-            guard let plugin = SourceCalls.plugin(of: instance) else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in
+            role(instance, error) { (plugin: any SourcePlugin, _) throws(PluginError) in
                 try plugin.resume(batchesMax: Int(batchesMax))
             }
         }
         table.pause = { instance, error in
-            guard let plugin = SourceCalls.plugin(of: instance) else { return SBX_E_INTERNAL }
-            return reporting(to: error) { () throws(PluginError) in try plugin.pause() }
+            role(instance, error) { (plugin: any SourcePlugin, _) throws(PluginError) in
+                try plugin.pause()
+            }
         }
         table.settled = { instance, results, count, stride in
-            guard let plugin = SourceCalls.plugin(of: instance), let results else { return }
+            guard let plugin = InstanceBox.from(instance)?.plugin as? any SourcePlugin,
+                let results
+            else { return }
             plugin.settled(
                 (0..<count).map { index in
                     let raw = UnsafeRawPointer(results) + index * stride
@@ -82,10 +78,6 @@ enum SourceCalls {
                 })
         }
         return table
-    }
-
-    static func plugin(of instance: OpaquePointer?) -> (any SourcePlugin)? {
-        InstanceBox.from(instance)?.plugin as? any SourcePlugin
     }
 }
 

@@ -10,7 +10,7 @@ extension Host {
         /// Cancels the timer. After this returns, the closure is not running and never will, unless it made this call.
         public func cancel() {
             guard let host = work.host else { return }
-            host.timer?.pointee.cancel(host.raw, id)
+            host.services.timer.cancel?(host.raw, id)
             host.timers.remove(work)
         }
     }
@@ -20,13 +20,12 @@ extension Host {
     /// A closure that is still waiting when the instance stops never runs.
     @discardableResult
     public func after(ms: UInt64, _ body: @escaping @Sendable () -> Void) -> Timer? {
-        guard let timer else { return nil }
         let work = TimerWork(host: self, body)
         // Before the timer is set, because it may fire at once.
         timers.add(work)
-        let id = timer.pointee.after(
+        let id = services.timer.after?(
             raw, ms, { TimerWork.run($0) }, Unmanaged.passUnretained(work).toOpaque())
-        guard id != 0 else {
+        guard let id, id != 0 else {
             timers.remove(work)
             return nil
         }

@@ -7,24 +7,11 @@ internal import CSignalbox
 extension Host {
     /// The value of a key; nil if the key is missing.
     public func value(_ key: String, then done: @escaping Later<[UInt8]?>) {
-        guard let kv else {
-            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
-            return
+        let read = { (status: sbx_status, value: [UInt8]) -> Result<[UInt8]?, PluginError> in
+            status == SBX_E_NOT_FOUND ? .success(nil) : Self.result(status, value)
         }
-        let arena = Arena()
-        send(done) { context in
-            kv.pointee.get(
-                raw, arena.text(key),
-                { context, status, value in
-                    let pending = Pending<Result<[UInt8]?, PluginError>>.take(context)
-                    switch status {
-                    case SBX_OK: pending?.body(.success(Array(value.raw)))
-                    case SBX_E_NOT_FOUND: pending?.body(.success(nil))
-                    default:
-                        pending?.body(
-                            .failure(PluginError(.init(code: status), Host.words(status))))
-                    }
-                }, context)
+        send(done, read) { context, arena in
+            services.kv.get?(raw, arena.text(key), Self.valueDone, context)
         }
     }
 
@@ -34,23 +21,12 @@ extension Host {
     public func set(
         _ key: String, _ value: [UInt8]?, ttlMs: UInt64 = 0, then done: @escaping Later<Void>
     ) {
-        guard let kv else {
-            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
-            return
-        }
-        let arena = Arena()
-        let report: sbx_kv_done = { context, status, _ in
-            let pending = Pending<Result<Void, PluginError>>.take(context)
-            pending?.body(
-                status == SBX_OK
-                    ? .success(()) : .failure(PluginError(.init(code: status), Host.words(status))))
-        }
-        send(done) { context in
+        send(done, { (status, _: [UInt8]) in Self.result(status, ()) }) { context, arena in
             guard let value else {
-                return kv.pointee.remove(raw, arena.text(key), report, context)
+                return services.kv.remove?(raw, arena.text(key), Self.valueDone, context)
             }
-            return kv.pointee.put(
-                raw, arena.text(key), arena.bytes(value), ttlMs, report, context)
+            return services.kv.put?(
+                raw, arena.text(key), arena.bytes(value), ttlMs, Self.valueDone, context)
         }
     }
 
@@ -61,19 +37,12 @@ extension Host {
         prefix: String = "", after: String = "", most: UInt32 = 256,
         then done: @escaping Later<[String]>
     ) {
-        guard let kv = newKV else { return done(.failure(Self.oldKV)) }
-        let arena = Arena()
-        send(done) { context in
-            kv.list(
+        send(done, Self.result) { context, arena in
+            services.kv.list?(
                 raw, arena.text(prefix), arena.text(after), most,
                 { context, status, keys, count in
-                    let pending = Pending<Result<[String], PluginError>>.take(context)
-                    guard status == SBX_OK else {
-                        pending?.body(
-                            .failure(PluginError(.init(code: status), Host.words(status))))
-                        return
-                    }
-                    pending?.body(.success((0..<count).compactMap { keys?[$0].text }))
+                    let list = (0..<count).compactMap { keys?[$0].text }
+                    Pending.end(context, status, list)
                 }, context)
         }
     }
@@ -92,28 +61,23 @@ extension Host {
         _ key: String, expected: [UInt8]?, with value: [UInt8]?, ttlMs: UInt64 = 0,
         then done: @escaping Later<Replaced>
     ) {
-        guard let kv = newKV else { return done(.failure(Self.oldKV)) }
-        let arena = Arena()
-        func optional(_ bytes: [UInt8]?) -> UnsafePointer<sbx_str>? {
-            guard let bytes else { return nil }
-            let out = arena.array(sbx_str.self, 1)
-            out.pointee = arena.bytes(bytes)
-            return UnsafePointer(out)
+        let read = { (status: sbx_status, value: [UInt8]) -> Result<Replaced, PluginError> in
+            switch status {
+            case SBX_E_AGAIN: .success(.other(value))
+            case SBX_E_NOT_FOUND: .success(.other(nil))
+            default: Self.result(status, .done)
+            }
         }
-        send(done) { context in
-            kv.replace(
-                raw, arena.text(key), optional(expected), optional(value), ttlMs,
-                { context, status, value in
-                    let pending = Pending<Result<Replaced, PluginError>>.take(context)
-                    switch status {
-                    case SBX_OK: pending?.body(.success(.done))
-                    case SBX_E_AGAIN: pending?.body(.success(.other(Array(value.raw))))
-                    case SBX_E_NOT_FOUND: pending?.body(.success(.other(nil)))
-                    default:
-                        pending?.body(
-                            .failure(PluginError(.init(code: status), Host.words(status))))
-                    }
-                }, context)
+        send(done, read) { context, arena in
+            func optional(_ bytes: [UInt8]?) -> UnsafePointer<sbx_str>? {
+                guard let bytes else { return nil }
+                let out = arena.array(sbx_str.self, 1)
+                out.pointee = arena.bytes(bytes)
+                return UnsafePointer(out)
+            }
+            return services.kv.replace?(
+                raw, arena.text(key), optional(expected), optional(value), ttlMs, Self.valueDone,
+                context)
         }
     }
 
@@ -124,29 +88,13 @@ extension Host {
     public func add(
         _ amount: Int64, to key: String, ttlMs: UInt64 = 0, then done: @escaping Later<Int64>
     ) {
-        guard let kv = newKV else { return done(.failure(Self.oldKV)) }
-        let arena = Arena()
-        send(done) { context in
-            kv.add(
-                raw, arena.text(key), amount, ttlMs,
-                { context, status, sum in
-                    Pending<Result<Int64, PluginError>>.take(context)?.body(
-                        status == SBX_OK
-                            ? .success(sum)
-                            : .failure(PluginError(.init(code: status), Host.words(status))))
-                }, context)
+        send(done, Self.result) { context, arena in
+            services.kv.add?(
+                raw, arena.text(key), amount, ttlMs, { Pending.end($0, $1, $2) }, context)
         }
     }
 
-    /// The table, if the host's is as new as contract 1.1.
-    private var newKV: sbx_kv_store? {
-        guard let kv, kv.pointee.struct_size >= UInt32(MemoryLayout<sbx_kv_store>.size) else {
-            return nil
-        }
-        return kv.pointee
-    }
-
-    private static var oldKV: PluginError {
-        PluginError(.unsupported, "the host's sbx.kv/1 has no list, replace and add")
+    private static let valueDone: sbx_kv_done = { context, status, value in
+        Pending.end(context, status, Array(value.raw))
     }
 }
