@@ -37,22 +37,49 @@ import Testing
         #expect(status == 0, "\(output)")
     }
 
-    @Test func `a member that the header gains reaches every file that follows from it`() throws {
+    /// Generates in a copy of this tree in which a header has `more` behind its line `last`. Returns the copy, which
+    /// is the caller's to remove, and the files that were written.
+    private func tree(
+        header: String, behind last: String, _ more: String
+    ) throws -> (root: URL, made: [String.SubSequence]) {
         let tree = FileManager.default.temporaryDirectory.appending(path: "schema-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: tree) }
         try FileManager.default.createDirectory(at: tree, withIntermediateDirectories: true)
         for folder in ["include", "scripts"] {
             try FileManager.default.copyItem(
                 at: Repository.root.appending(path: folder), to: tree.appending(path: folder))
         }
-        let header = tree.appending(path: "include/signalbox/model.h")
-        let last = "  size_t override_count;\n"
-        let text = try String(contentsOf: header, encoding: .utf8)
-        try text.replacing(last, with: last + "  sbx_str ticker_text; /* one line. Since 1.1 */\n")
-            .write(to: header, atomically: true, encoding: .utf8)
+        let file = tree.appending(path: "include/signalbox/\(header)")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try text.replacing(last, with: last + more)
+            .write(to: file, atomically: true, encoding: .utf8)
         let (status, output) = try generate(tree)
         try #require(status == 0, "\(output)")
-        let made = output.split(separator: "\n").compactMap { $0.split(separator: " ").last }
+        return (tree, output.split(separator: "\n").compactMap { $0.split(separator: " ").last })
+    }
+
+    @Test func `a function that a service gains reaches the Rust kit and the probe`() throws {
+        let (tree, made) = try tree(
+            header: "service/clock.h", behind: "int32_t *seconds);\n",
+            """
+              /* Thread: [control]. Since 1.1. */
+              sbx_status (*set_zone)(const struct sbx_host *host, sbx_str zone_name);
+
+            """)
+        defer { try? FileManager.default.removeItem(at: tree) }
+        let written = try made.map {
+            try String(contentsOf: tree.appending(path: $0), encoding: .utf8)
+        }
+        let probe = #"pass(host, "set_zone", .control) { $0.set_zone(host, zoneName) }"#
+        #expect(written.contains { $0.contains(probe) })
+        let rust = #"set_zone: Option<unsafe extern "C" fn(*const sbx_host, sbx_str) -> "#
+        #expect(written.contains { $0.contains(rust) })
+    }
+
+    @Test func `a member that the header gains reaches every file that follows from it`() throws {
+        let (tree, made) = try tree(
+            header: "model.h", behind: "  size_t override_count;\n",
+            "  sbx_str ticker_text; /* one line. Since 1.1 */\n")
+        defer { try? FileManager.default.removeItem(at: tree) }
         let changed = try made.filter {
             try String(contentsOf: tree.appending(path: $0), encoding: .utf8)
                 .contains(#/ticker_?[tT]ext/#)

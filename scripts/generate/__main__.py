@@ -30,6 +30,9 @@ def outputs(root):
     yield "Sources/SignalboxPluginHost/Memory/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
     yield "Sources/SignalboxPluginKit/Device+generated.swift", swift.kit(device)
     yield "Sources/SignalboxPluginKit/PushNotification+generated.swift", swift.kit(notification)
+    yield "Sources/SignalboxPluginKit/ServiceTables+generated.swift", swift.services(header)
+    yield "Sources/SignalboxConformance/Calls/ProbedServices+generated.swift", swift.probes(header)
+    yield "Sources/SignalboxConformance/Calls/SinkProbe+generated.swift", swift.sinks(header)
     yield "Sources/SignalboxConformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))
     for name, parts in RUST.items():
         paths = [path for part in parts.split() for path in sorted(include.glob(part))]

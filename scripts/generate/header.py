@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 SIZES = {"uint32_t": 4, "int32_t": 4, "sbx_status": 4, "uint64_t": 8, "int64_t": 8, "size_t": 8, "sbx_str": 16}
 
+# What comments say of threads.
+THREADS = {"inside refresh": "refresh", "role call": "call", "[control]": "control"}
+
 
 @dataclass
 class Field:
@@ -18,6 +21,23 @@ class Field:
     since: int = 0
     length: int = 0  # of an array inside the struct
     code: str = ""  # of a pointer to a function: its declaration
+
+    @property
+    def parameters(self):
+        """The names of a function's parameters."""
+        return [re.search(r"\(\*(\w+)\)|(\w+)$", one)[0].strip("(*)") for one in separated(re.match(r".*?\(\*\w+\)\((.*)\)$", self.code)[1])]
+
+    @property
+    def result(self):
+        return re.match(r"(.*?) ?\(\*", self.code)[1]
+
+    @property
+    def thread(self):
+        """From where a plugin may call a function; None if its comment does not say."""
+        said = re.findall(r"Thread: ([^.]*)", self.doc)
+        if not said:
+            return None
+        return next((name for word, name in THREADS.items() if word in said[-1]), "any")
 
     @property
     def is_pointer(self):
@@ -44,6 +64,9 @@ class Struct:
             if one.since <= minor:
                 end = -(-end // one.alignment) * one.alignment + one.size
         return -(-end // 8) * 8 if any(f.alignment == 8 for f in self.fields) else end
+
+    def of(self, type):
+        return [one for one in self.fields if one.type == type]
 
     def __getitem__(self, name):
         return next(f for f in self.fields if f.name == name)
@@ -87,6 +110,16 @@ def members(body):
                     kind, name = kind + " const", name.removeprefix("const ").strip()
             found = re.match(r"(\w+)(?:\[(\d+)\])?$", name)
             yield Field(found[1], kind.replace("struct ", ""), doc, since, int(found[2] or 0))
+
+
+def separated(code):
+    """Declarations between commas, as far as those are not inside parentheses."""
+    depth, start = 0, 0
+    for index, character in enumerate(code + ","):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            yield code[start:index].strip()
+            start = index + 1
 
 
 def plain(comment):

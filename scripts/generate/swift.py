@@ -175,6 +175,75 @@ def struct_sizes(header, names):
     return text("package import CSignalbox\n", lines)
 
 
+def services(header):
+    """The tables of all services."""
+    names = {constant: camel(constant.removeprefix("SBX_SVC_").lower()) for constant in header.services}
+    lines = ["/// The services of a host, at the size that this kit knows. One that the host lacks has no functions.", "struct ServiceTables {"]
+    lines += [f"    let {names[constant]}: {table}" for constant, table in header.services.items()]
+    lines += ["", "    init(_ host: UnsafePointer<sbx_host>) {"]
+    lines += [f"        {names[constant]} = service(host, {constant}, {table}())" for constant, table in header.services.items()]
+    return text("internal import CSignalbox\n", lines + ["    }", "}"])
+
+
+def camel(name):
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def refused(function):
+    """What a caller gets who may not call a function, if that is no status."""
+    return {"sbx_status": "", "void": ", else: ()"}.get(function.result, ", else: 0")
+
+
+def passed(function, parameters, probe, call):
+    """A function that notes its caller and passes the call on."""
+    yield f"            table.{function.name} = {{ {', '.join(parameters)} in"
+    if len(probe) + len(call) <= 75:
+        yield f"                {probe} {{ $0.{call} }}"
+    else:
+        yield from (f"                {probe} {{", f"                    $0.{call}", "                }")
+    yield "            }"
+
+
+def probes(header):
+    """The tables of services that watch their callers."""
+    services = {constant: table for constant, table in header.services.items() if not constant.endswith("_HOST")}
+    lines = ["// C functions can only use globals."]
+    lines += [f"private let {camel('real_' + constant.removeprefix('SBX_SVC_').lower())} = ProbedService({constant}, {table}.self)" for constant, table in services.items()]
+    lines += ["", "extension ProbedServices {", "    /// The tables of services that pass every call on.", "    static var passing: [String: Pair] {", "        ["]
+    lines += [f"            {constant}: Pair({camel(constant.removeprefix('SBX_SVC_').lower())})," for constant in services]
+    lines += ["        ]", "    }"]
+    for constant, table in services.items():
+        name, thread = constant.removeprefix("SBX_SVC_").lower(), "any"
+        real = camel("real_" + name)
+        lines += ["", f"    private static var {camel(name)}: {table} {{", f"        {real}.table {{ table in"]
+        for one in header.structs[table].of("function"):
+            thread = one.thread or thread
+            names = [camel(parameter) for parameter in one.parameters]
+            facts = f'inCall: "{one.name}"'
+            if names[0] == "host":
+                facts = f'host, "{one.name}"' + f", .{thread}" * (thread != "any") + refused(one)
+            else:
+                assert thread == "call", f"{one.name} has no host, so that only its thread can be checked"
+            lines += passed(one, names, f"{real}.pass({facts})", f"{one.name}({', '.join(names)})")
+        lines += ["        }", "    }"]
+    return text("internal import CSignalbox\n", lines + ["}"])
+
+
+def sinks(header):
+    """The functions of sinks that watch their callers."""
+    lines = []
+    for table in (name for name in header.structs if name.endswith("_sink")):
+        lines += [""] * bool(lines) + [f"extension {table}: SinkTable {{", "    var owner: UnsafeMutableRawPointer? {", "        get { state }", "        set { state = newValue }", "    }", "", "    static func watch(_ table: inout Self) {"]
+        for one in header.structs[table].of("function"):
+            names = [camel(parameter) for parameter in one.parameters]
+            facts = f'sink, "{one.name}"' + ", mustBeOwner: true" * (one.thread == "call") + refused(one)
+            call = f"pointee.{one.name}({', '.join(['$0'] + names[1:])})"
+            lines += [line.removeprefix("    ") for line in passed(one, names, f"SinkProbe<Self>.pass({facts})", call)]
+        lines += ["    }", "}"]
+    return text("internal import CSignalbox\n", lines)
+
+
 def shaper(header, names):
     """What each struct that a plugin gets points to, laid out anew."""
     lines = ["extension Shaper {"]

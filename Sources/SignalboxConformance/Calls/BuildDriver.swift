@@ -34,7 +34,7 @@ struct BuildDriver: @unchecked Sendable {
         let sink = BuildSink(
             recipientCount: recipients.count, structs: subject.probe.bare.structs)
         _ = subject.probe.takeUsed()
-        var probe: SinkProbes.Build?
+        var probe: SinkProbe<sbx_build_sink>?
         let result = subject.call(.worker, "build()") { arena, error in
             let input = arena.make(sbx_build_input.self)
             input.pointee.struct_size = UInt32(MemoryLayout<sbx_build_input>.size)
@@ -45,7 +45,7 @@ struct BuildDriver: @unchecked Sendable {
             input.pointee.recipients = arena.recipients(recipients)
             input.pointee.recipient_count = recipients.count
             input.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
-            let made = SinkProbes.build(sink, arena)
+            let made = SinkProbe(sink.table(in: arena), place: "build()")
             probe = made
             let shaper = Shaper(shape)
             let shaped = shaper.input(input)

@@ -35,7 +35,7 @@ struct FilterDriver: @unchecked Sendable {
             recipientCount: recipients.count, nowUnixMs: nowUnixMs,
             structs: subject.probe.bare.structs)
         _ = subject.probe.takeUsed()
-        var probe: SinkProbes.Filter?
+        var probe: SinkProbe<sbx_filter_sink>?
         let result = subject.call(.worker, "filter()") { arena, error in
             let input = arena.make(sbx_filter_input.self)
             input.pointee.struct_size = UInt32(MemoryLayout<sbx_filter_input>.size)
@@ -47,7 +47,7 @@ struct FilterDriver: @unchecked Sendable {
             input.pointee.recipient_count = recipients.count
             input.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
             input.pointee.now_unix_ms = nowUnixMs
-            let made = SinkProbes.filter(sink, arena)
+            let made = SinkProbe(sink.table(in: arena), place: "filter()")
             probe = made
             let shaper = Shaper(shape)
             let shaped = shaper.input(input)

@@ -60,7 +60,9 @@ struct IngestDriver: Sendable {
         let sink = subject.probe.bare.ingestSink(
             limits: limits, receivedUnixMs: request.receivedUnixMs
         ) { result in gate.updateAll { $0 = result } }
-        let probe = SinkProbes.ingest(sink)
+        let probe = SinkProbe(sink.table, place: "handle()") { [weak sink] function in
+            function == "emit" ? sink?.refusal ?? "" : ""
+        }
         let result = subject.call(.worker, "handle()") { arena, error in
             let given = arena.request(request)
             let shaper = Shaper(shape)

@@ -5,7 +5,7 @@ internal import SignalboxPluginHost
 struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
     private let id: String
     /// The host's own table.
-    let real: Table
+    private let real: Table
 
     init(_ id: String, _ type: Table.Type) {
         guard let raw = BareHost.service(id) else {
@@ -13,6 +13,13 @@ struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
         }
         self.id = id
         real = raw.assumingMemoryBound(to: Table.self).pointee
+    }
+
+    /// The table with other functions.
+    func table(_ replace: (inout Table) -> Void) -> Table {
+        var table = real
+        replace(&table)
+        return table
     }
 
     /// Passes a call on; `refused` is the answer if the host was never given out.
@@ -29,7 +36,19 @@ struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
         _ host: UnsafePointer<sbx_host>?, _ function: String,
         _ allowed: HostProbe.Allowed = .any, _ call: (Table) -> sbx_status
     ) -> sbx_status {
-        pass(host, function, allowed, else: SBX_E_INVALID, call)
+        guard HostProbe.note(host, id, function, allowed) != nil else { return SBX_E_INVALID }
+        let status = call(real)
+        if id == SBX_SVC_FIT, status == SBX_E_INVALID { noteUnfit(function) }
+        return status
+    }
+
+    /// A sender settles a delivery that was not made to fit, so nothing else reveals the fault.
+    private func noteUnfit(_ function: String) {
+        guard CallScope.current != nil, let note = ThreadNote.current else { return }
+        Findings.shared.fail(
+            .payloadsFit,
+            "\(id) \(function)() answered INVALID in \(note.name): the payload must be "
+                + "a JSON object, and `shorten` JSON")
     }
 
     /// The same for a function without a host parameter: only the thread is checked.

@@ -37,25 +37,42 @@ enum ProbedServices {
 
     private static let tailBytes = HostProbe.tailBytes
 
-    private static let tables: [String: Pair] = [
-        SBX_SVC_LOG: Pair(ProbedTables.log),
-        SBX_SVC_METRICS: Pair(ProbedTables.metrics),
-        SBX_SVC_SECRETS: Pair(ProbedTables.secrets),
-        SBX_SVC_TIMER: Pair(ProbedTables.timer),
-        SBX_SVC_SIGN: Pair(ProbedTables.sign),
-        SBX_SVC_CLOCK: Pair(ProbedTables.clock),
-        SBX_SVC_CERTIFICATE: Pair(ProbedTables.certificates),
-        SBX_SVC_CREDENTIAL: Pair(ProbedTables.credential),
-        SBX_SVC_HTTP: Pair(ProbedTables.http),
-        SBX_SVC_KV: Pair(ProbedTables.kv),
-        SBX_SVC_REGISTRY: Pair(ProbedTables.registry),
-        SBX_SVC_JSON: Pair(ProbedTables.json),
-        SBX_SVC_SEND_HOST: Pair(ProbedTables.sendHost),
-        SBX_SVC_SOURCE_HOST: Pair(ProbedTables.sourceHost),
-        SBX_SVC_OBSERVE_HOST: Pair(ProbedTables.observeHost),
-        SBX_SVC_FIT: Pair(ProbedTables.fit),
-        SBX_SVC_SCOPE: Pair(ProbedTables.scope),
-        SBX_SVC_CRYPTO: Pair(ProbedTables.crypto),
-        SBX_SVC_ENDPOINT_HOST: Pair(ProbedTables.endpointHost),
-    ]
+    private static let tables = passing.merging(hosts) { $1 }
+
+    /// The services of roles. They lead to what the probe keeps instead of the host.
+    private static var hosts: [String: Pair] {
+        var endpoint = sbx_endpoint_host()
+        endpoint.changed = { host in
+            HostProbe.note(host, SBX_SVC_ENDPOINT_HOST, "changed", .any) == nil
+                ? SBX_E_STOPPING : SBX_OK
+        }
+        var observe = sbx_observe_host()
+        observe.done = { host, sequence, status, _ in
+            HostProbe.note(host, SBX_SVC_OBSERVE_HOST, "done", .any)?
+                .answers.add(sequence, status)
+        }
+        var source = sbx_source_host()
+        source.emit = { host, token, events, count, stride in
+            guard let probe = HostProbe.note(host, SBX_SVC_SOURCE_HOST, "emit", .any) else {
+                return SBX_E_STOPPING
+            }
+            return probe.batches.emit(token, events, count, stride, probe.bare)
+        }
+        source.condition = { host, _, _ in
+            HostProbe.note(host, SBX_SVC_SOURCE_HOST, "condition", .any) == nil
+                ? SBX_E_STOPPING : SBX_OK
+        }
+        var send = sbx_send_host()
+        send.complete = { host, outcomes, count, stride in
+            let probe = HostProbe.note(host, SBX_SVC_SEND_HOST, "complete", .any)
+            if let probe { probe.flights.complete(outcomes, count, stride, probe.bare.structs) }
+        }
+        send.credit = { host, _ in
+            HostProbe.note(host, SBX_SVC_SEND_HOST, "credit", .any)?.flights.credit()
+        }
+        return [
+            SBX_SVC_ENDPOINT_HOST: Pair(endpoint), SBX_SVC_OBSERVE_HOST: Pair(observe),
+            SBX_SVC_SOURCE_HOST: Pair(source), SBX_SVC_SEND_HOST: Pair(send),
+        ]
+    }
 }

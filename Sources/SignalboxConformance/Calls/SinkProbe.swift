@@ -3,13 +3,21 @@ internal import Glibc
 internal import SignalboxPluginHost
 internal import Synchronization
 
+/// The struct of a sink.
+protocol SinkTable {
+    /// Its `state`.
+    var owner: UnsafeMutableRawPointer? { get set }
+    /// Replaces every function by one that calls `SinkProbe.pass`.
+    static func watch(_ table: inout Self)
+}
+
 /// A sink that a plugin gets in place of the host's.
 ///
 /// It notes who calls it and when, and passes the call on.
 ///
 /// It is never freed, so that a plugin that uses it too late is reported and does not crash.
 /// `@unchecked Sendable`: `raw` and `inner` are written only in `init`; the rest is locked.
-final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
+final class SinkProbe<Table: SinkTable & BitwiseCopyable>: @unchecked Sendable {
     private struct State {
         var isOpen = true
         var refusals: [String] = []
@@ -22,26 +30,24 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
     let inner: UnsafeMutablePointer<Table>
     private let owner = pthread_self()
     private let place: String
+    private let why: (String) -> String
     private let state = Mutex(State())
 
-    /// `fill` replaces the table's functions; its `state` leads back here.
+    /// `why` tells for what reason the host's sink refused a call of a function.
     init(
         _ inner: UnsafeMutablePointer<Table>, place: String,
-        fill: (inout Table, UnsafeMutableRawPointer) -> Void
+        why: @escaping (_ function: String) -> String = { _ in "" }
     ) {
         self.inner = inner
         self.place = place
+        self.why = why
         let size = MemoryLayout<Table>.size + HostProbe.tailBytes
         let room = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
         room.initializeMemory(as: UInt8.self, repeating: HostProbe.tailByte, count: size)
         raw = room.bindMemory(to: Table.self, capacity: 1)
         raw.pointee = inner.pointee
-        fill(&raw.pointee, Unmanaged.passRetained(self).toOpaque())
-    }
-
-    /// The probe that a table's `state` leads to.
-    static func from(_ state: UnsafeMutableRawPointer?) -> SinkProbe? {
-        state.map { Unmanaged<SinkProbe>.fromOpaque($0).takeUnretainedValue() }
+        Table.watch(&raw.pointee)
+        raw.pointee.owner = Unmanaged.passRetained(self).toOpaque()
     }
 
     /// Marks the end of the call.
@@ -54,16 +60,17 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
     var calls: Int { state.withLock { $0.calls } }
 
     /// Passes a call on if the sink may be used now.
-    func pass(
-        _ function: String, mustBeOwner: Bool = false, why: () -> String = { "" },
+    static func pass(
+        _ sink: UnsafeMutablePointer<Table>?, _ function: String, mustBeOwner: Bool = false,
         _ call: (UnsafeMutablePointer<Table>) -> sbx_status
     ) -> sbx_status {
-        guard check(function, mustBeOwner: mustBeOwner) else { return SBX_E_INVALID }
-        let status = call(inner)
+        guard let probe = probe(of: sink), probe.check(function, mustBeOwner: mustBeOwner) else {
+            return SBX_E_INVALID
+        }
+        let status = call(probe.inner)
         if status != SBX_OK {
-            let reason = why()
-            let words = CallResult(status: status, words: reason).text
-            state.withLock { state in
+            let words = CallResult(status: status, words: probe.why(function)).text
+            probe.state.withLock { state in
                 if state.refusals.count < 16 {
                     state.refusals.append("\(function)() was answered \(words)")
                 }
@@ -72,8 +79,22 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
         return status
     }
 
+    /// The same for a function that returns nothing.
+    static func pass(
+        _ sink: UnsafeMutablePointer<Table>?, _ function: String, else refused: Void,
+        _ call: (UnsafeMutablePointer<Table>) -> Void
+    ) {
+        guard let probe = probe(of: sink), probe.check(function, mustBeOwner: false) else { return }
+        call(probe.inner)
+    }
+
+    private static func probe(of sink: UnsafeMutablePointer<Table>?) -> SinkProbe? {
+        guard let state = sink?.pointee.owner else { return nil }
+        return Unmanaged<SinkProbe>.fromOpaque(state).takeUnretainedValue()
+    }
+
     /// Whether this thread may use the sink now.
-    func check(_ function: String, mustBeOwner: Bool) -> Bool {
+    private func check(_ function: String, mustBeOwner: Bool) -> Bool {
         let isOpen = state.withLock { state in
             state.calls += 1
             return state.isOpen
@@ -89,114 +110,5 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
             return false
         }
         return true
-    }
-}
-
-/// The sinks of the roles.
-enum SinkProbes {
-    typealias HTTP = SinkProbe<sbx_http_sink>
-    typealias Build = SinkProbe<sbx_build_sink>
-    typealias Filter = SinkProbe<sbx_filter_sink>
-    typealias Ingest = SinkProbe<sbx_ingest_sink>
-
-    /// Wraps the sink of prepare() or classify(); `sink` says why it refused.
-    static func http(
-        _ sink: HTTPSink, _ arena: CArena, place: String
-    ) -> HTTP {
-        HTTP(sink.table(in: arena), place: place) { table, state in
-            table.state = state
-            table.request = { sink, requests, count, stride in
-                guard let probe = HTTP.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("request", mustBeOwner: true, why: { SinkProbes.refusal(probe) })
-                {
-                    $0.pointee.request($0, requests, count, stride)
-                }
-            }
-            table.settle = { sink, outcomes, count, stride in
-                guard let probe = HTTP.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("settle", mustBeOwner: true, why: { SinkProbes.refusal(probe) }) {
-                    $0.pointee.settle($0, outcomes, count, stride)
-                }
-            }
-        }
-    }
-
-    private static func refusal(_ probe: HTTP) -> String {
-        guard let state = probe.inner.pointee.state else { return "" }
-        return Unmanaged<HTTPSink>.fromOpaque(state).takeUnretainedValue().refusal
-    }
-
-    private static func refusal(_ probe: Ingest) -> String {
-        guard let state = probe.inner.pointee.state else { return "" }
-        return Unmanaged<IngestSink>.fromOpaque(state).takeUnretainedValue().refusal
-    }
-
-    /// Wraps the sink of build().
-    static func build(_ sink: BuildSink, _ arena: CArena) -> Build {
-        Build(sink.table(in: arena), place: "build()") { table, state in
-            table.state = state
-            table.emit = { sink, notification, targets, count, stride in
-                guard let probe = Build.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("emit") {
-                    $0.pointee.emit($0, notification, targets, count, stride)
-                }
-            }
-            table.skip = { sink, recipient, reason in
-                guard let probe = Build.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("skip") { $0.pointee.skip($0, recipient, reason) }
-            }
-        }
-    }
-
-    /// Wraps the sink of filter().
-    static func filter(_ sink: FilterSink, _ arena: CArena) -> Filter {
-        Filter(sink.table(in: arena), place: "filter()") { table, state in
-            table.state = state
-            table.pass = { sink, part in
-                guard let probe = Filter.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("pass") { $0.pointee.pass($0, part) }
-            }
-            table.drop = { sink, recipients, count, reason in
-                guard let probe = Filter.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("drop") { $0.pointee.drop($0, recipients, count, reason) }
-            }
-        }
-    }
-
-    /// Wraps the sink of handle().
-    static func ingest(_ sink: IngestSink) -> Ingest {
-        Ingest(sink.table, place: "handle()") { table, state in
-            table.state = state
-            table.emit = { sink, events, count, stride in
-                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("emit", why: { SinkProbes.refusal(probe) }) {
-                    $0.pointee.emit($0, events, count, stride)
-                }
-            }
-            table.change = { sink, changes, count, stride in
-                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("change") { $0.pointee.change($0, changes, count, stride) }
-            }
-            table.reject = { sink, reason, detail in
-                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("reject") { $0.pointee.reject($0, reason, detail) }
-            }
-            table.respond = { sink, status, headers, count, body in
-                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("respond") {
-                    $0.pointee.respond($0, status, headers, count, body)
-                }
-            }
-            table.defer = { sink, timeout in
-                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
-                return probe.pass("defer") { inner in inner.pointee.defer(inner, timeout) }
-            }
-            table.finish = { sink, status, error in
-                guard let probe = Ingest.from(sink?.pointee.state),
-                    probe.check("finish", mustBeOwner: false)
-                else { return }
-                probe.inner.pointee.finish(probe.inner, status, error)
-            }
-        }
     }
 }

@@ -74,9 +74,11 @@ struct TranslatorDriver: Sendable {
             sbx_status
     ) -> Translation {
         let sink = HTTPSink(items: items, structs: subject.probe.bare.structs)
-        var probe: SinkProbes.HTTP?
+        var probe: SinkProbe<sbx_http_sink>?
         let result = subject.call(.worker, name) { arena, error in
-            let made = SinkProbes.http(sink, arena, place: name)
+            let made = SinkProbe(sink.table(in: arena), place: name) { [weak sink] _ in
+                sink?.refusal ?? ""
+            }
             probe = made
             return withExtendedLifetime(sink) { body(arena, made.raw, error) }
         }
