@@ -133,16 +133,14 @@ package final class RigServices: HostServices {
     }
 
     package func call(
-        _ call: PluginHTTPCall,
-        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+        _ call: PluginHTTPCall, done: @escaping HostAnswer<PluginHTTPAnswer>
     ) throws(PluginFault) {
         state.withLock { $0.calls.append(call) }
         queue.async { [server] in done(server(call)) }
     }
 
     package func value(
-        instance: String, key: String,
-        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+        instance: String, key: String, done: @escaping HostAnswer<[UInt8]?>
     ) throws(PluginFault) {
         let found = state.withLock { $0.values["\(instance) \(key)"] }
         queue.async { done(.success(found)) }
@@ -158,7 +156,7 @@ package final class RigServices: HostServices {
 
     package func keys(
         instance: String, prefix: String, after: String, limit: Int,
-        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+        done: @escaping HostAnswer<[String]>
     ) throws(PluginFault) {
         let own = state.withLock { $0.values.keys.filter { $0.hasPrefix("\(instance) \(prefix)") } }
         let keys = own.map { String($0.dropFirst(instance.count + 1)) }.sorted().filter {
@@ -169,7 +167,7 @@ package final class RigServices: HostServices {
 
     package func edit(
         instance: String, key: String, _ edit: KeyValueEdit,
-        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+        done: @escaping HostAnswer<KeyValueEdited>
     ) throws(PluginFault) {
         let edited = state.withLock { state in
             let stored = state.values["\(instance) \(key)"]
@@ -183,8 +181,7 @@ package final class RigServices: HostServices {
     }
 
     package func devices(
-        app: String, user: String,
-        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+        app: String, user: String, done: @escaping HostAnswer<[Device]>
     ) throws(PluginFault) {
         let found = state.withLock { state in
             state.devices.filter { $0.user == user && (app.isEmpty || $0.app == app) }
@@ -193,8 +190,7 @@ package final class RigServices: HostServices {
     }
 
     package func device(
-        app: String, token: String,
-        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+        app: String, token: String, done: @escaping HostAnswer<Device?>
     ) throws(PluginFault) {
         let found = state.withLock { state in
             state.devices.first { $0.token == token && (app.isEmpty || $0.app == app) }
@@ -203,8 +199,7 @@ package final class RigServices: HostServices {
     }
 
     package func change(
-        instance: String, _ change: DeviceChange,
-        done: @escaping @Sendable (PluginFault?) -> Void
+        instance: String, _ change: DeviceChange, done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
         state.withLock { state in
             state.devices.removeAll { $0.token == change.device.token }

@@ -81,8 +81,7 @@ package final class GatewayServices: HostServices {
     }
 
     package func call(
-        _ call: PluginHTTPCall,
-        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+        _ call: PluginHTTPCall, done: @escaping HostAnswer<PluginHTTPAnswer>
     ) throws(PluginFault) {
         guard running != nil else {
             throw PluginFault(.again, "nothing is sent, the configuration is only checked")
@@ -115,8 +114,7 @@ package final class GatewayServices: HostServices {
     }
 
     package func value(
-        instance: String, key: String,
-        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+        instance: String, key: String, done: @escaping HostAnswer<[UInt8]?>
     ) throws(PluginFault) {
         try openStore().value(instance: instance, key: key) { result in
             done(result.mapError { PluginFault(.unreachable, $0.message) })
@@ -141,7 +139,7 @@ package final class GatewayServices: HostServices {
 
     package func keys(
         instance: String, prefix: String, after: String, limit: Int,
-        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+        done: @escaping HostAnswer<[String]>
     ) throws(PluginFault) {
         try openStore().keys(instance: instance, prefix: prefix, after: after, limit: limit) {
             done($0.mapError { PluginFault(.unreachable, $0.message) })
@@ -150,7 +148,7 @@ package final class GatewayServices: HostServices {
 
     package func edit(
         instance: String, key: String, _ edit: KeyValueEdit,
-        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+        done: @escaping HostAnswer<KeyValueEdited>
     ) throws(PluginFault) {
         try openStore().edit(instance: instance, key: key, edit) {
             done($0.mapError { PluginFault(.unreachable, $0.message) })
@@ -158,8 +156,7 @@ package final class GatewayServices: HostServices {
     }
 
     package func devices(
-        app: String, user: String,
-        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+        app: String, user: String, done: @escaping HostAnswer<[Device]>
     ) throws(PluginFault) {
         let key = UserKey(app: app, user: user)
         try openStore().devices(of: [key]) { found in
@@ -170,8 +167,7 @@ package final class GatewayServices: HostServices {
     }
 
     package func device(
-        app: String, token: String,
-        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+        app: String, token: String, done: @escaping HostAnswer<Device?>
     ) throws(PluginFault) {
         // A phone asks, and its token may equal somebody's address at another sender.
         let tokens = running?.current.generation.devices.tokens
@@ -186,8 +182,7 @@ package final class GatewayServices: HostServices {
     }
 
     package func change(
-        instance: String, _ change: DeviceChange,
-        done: @escaping @Sendable (PluginFault?) -> Void
+        instance: String, _ change: DeviceChange, done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
         // Before the first generation nobody could be told of the change.
         guard let running, !running.current.generation.instances.instances.isEmpty else {

@@ -191,8 +191,7 @@ package final class OfflineServices: HostServices {
     }
 
     package func call(
-        _ call: PluginHTTPCall,
-        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+        _ call: PluginHTTPCall, done: @escaping HostAnswer<PluginHTTPAnswer>
     ) throws(PluginFault) {
         let given = answers.first { call.url.hasPrefix($0.url) }
         let answer = given ?? .fallback
@@ -212,8 +211,7 @@ package final class OfflineServices: HostServices {
     }
 
     package func value(
-        instance: String, key: String,
-        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+        instance: String, key: String, done: @escaping HostAnswer<[UInt8]?>
     ) throws(PluginFault) {
         let found = state.withLock { $0.values["\(instance) \(key)"] }
         workers.submitBounded { done(.success(found)) }
@@ -230,7 +228,7 @@ package final class OfflineServices: HostServices {
     /// Devices in memory for which `isWanted` holds.
     package func keys(
         instance: String, prefix: String, after: String, limit: Int,
-        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+        done: @escaping HostAnswer<[String]>
     ) throws(PluginFault) {
         let own = state.withLock { $0.values.keys.filter { $0.hasPrefix("\(instance) \(prefix)") } }
         let keys = own.map { String($0.dropFirst(instance.count + 1)) }.sorted().filter {
@@ -241,7 +239,7 @@ package final class OfflineServices: HostServices {
 
     package func edit(
         instance: String, key: String, _ edit: KeyValueEdit,
-        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+        done: @escaping HostAnswer<KeyValueEdited>
     ) throws(PluginFault) {
         let edited = state.withLock { state in
             let stored = state.values["\(instance) \(key)"]
@@ -259,8 +257,7 @@ package final class OfflineServices: HostServices {
     }
 
     package func devices(
-        app: String, user: String,
-        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+        app: String, user: String, done: @escaping HostAnswer<[Device]>
     ) throws(PluginFault) {
         let found = devices { $0.user == user && (app.isEmpty || $0.app == app) }
         guard found.isEmpty, let registry else {
@@ -276,8 +273,7 @@ package final class OfflineServices: HostServices {
     }
 
     package func device(
-        app: String, token: String,
-        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+        app: String, token: String, done: @escaping HostAnswer<Device?>
     ) throws(PluginFault) {
         let found = devices { $0.token == token && (app.isEmpty || $0.app == app) }.first
         guard found == nil, let registry else {
@@ -292,8 +288,7 @@ package final class OfflineServices: HostServices {
     }
 
     package func change(
-        instance: String, _ change: DeviceChange,
-        done: @escaping @Sendable (PluginFault?) -> Void
+        instance: String, _ change: DeviceChange, done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
         state.withLock { state in
             state.devices.removeAll { $0.token == change.device.token }

@@ -120,7 +120,7 @@ public final class PluginLibrary: @unchecked Sendable {
             throw LoadFault("plugin-malformed", "\(path) names no role")
         }
         let needs = list(table.needs)
-        for service in needs where !Services.offered.contains(service) && !alsoOffers(service) {
+        for service in needs where !Services.isOffered(service) && !alsoOffers(service) {
             throw LoadFault(
                 "plugin-needs-service",
                 "\(path) needs the service \(service), which this host does not offer")

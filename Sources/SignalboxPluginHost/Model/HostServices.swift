@@ -110,6 +110,9 @@ public struct PluginCertificate: Sendable {
     }
 }
 
+/// Receives the answer to a call of a plugin, once.
+public typealias HostAnswer<Value> = @Sendable (Result<Value, PluginFault>) -> Void
+
 /// The host's services for plugins. The gateway implements it, and so do tests.
 ///
 /// Thread: any, for every function.
@@ -143,13 +146,11 @@ public protocol HostServices: Sendable {
     ) throws(PluginFault) -> Bool
     /// Starts a REST call; `done` is called once, unless this throws.
     func call(
-        _ call: PluginHTTPCall,
-        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+        _ call: PluginHTTPCall, done: @escaping HostAnswer<PluginHTTPAnswer>
     ) throws(PluginFault)
     /// A durable value of an instance, or nil; `done` is called once, unless this throws.
     func value(
-        instance: String, key: String,
-        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+        instance: String, key: String, done: @escaping HostAnswer<[UInt8]?>
     ) throws(PluginFault)
     /// Stores a durable value of an instance, or removes it if nil; `done` gets the fault, or nil.
     func set(
@@ -159,27 +160,22 @@ public protocol HostServices: Sendable {
     /// Keys of an instance behind `after`, in order; `done` is called once, unless this throws.
     func keys(
         instance: String, prefix: String, after: String, limit: Int,
-        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+        done: @escaping HostAnswer<[String]>
     ) throws(PluginFault)
     /// Changes a durable value in dependence of what is stored; `done` is called once, unless this throws.
     func edit(
         instance: String, key: String, _ edit: KeyValueEdit,
-        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+        done: @escaping HostAnswer<KeyValueEdited>
     ) throws(PluginFault)
     /// Devices of a user of an app, or of every app if `app` is empty; newest first.
     func devices(
-        app: String, user: String,
-        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+        app: String, user: String, done: @escaping HostAnswer<[Device]>
     ) throws(PluginFault)
     /// The device with a token, or nil.
-    func device(
-        app: String, token: String,
-        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
-    ) throws(PluginFault)
+    func device(app: String, token: String, done: @escaping HostAnswer<Device?>) throws(PluginFault)
     /// Applies a device change reported by a plugin instance; `done` gets the fault, or nil.
     func change(
-        instance: String, _ change: DeviceChange,
-        done: @escaping @Sendable (PluginFault?) -> Void
+        instance: String, _ change: DeviceChange, done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault)
     /// Seconds that local time is ahead of UTC in a zone at an instant; nil if the zone is unknown.
     func utcOffset(zone: String, unixMs: UInt64) -> Int32?

@@ -32,9 +32,6 @@ package final class BareHost: Sendable {
     /// The struct given to the plugin.
     package var raw: UnsafeMutablePointer<sbx_host> { context.host }
 
-    /// Services that this host offers.
-    package static var offered: [String] { Services.offered }
-
     /// The table of a service; it lives as long as the process.
     package static func service(_ id: String) -> UnsafeRawPointer? { Services.table(id) }
 

@@ -5,7 +5,6 @@ internal import SignalboxCore
 enum CertificateService {
     static var table: sbx_certificates {
         var table = sbx_certificates()
-        table.struct_size = UInt32(MemoryLayout<sbx_certificates>.size)
         table.read = { host, secret, password, out, error in
             guard let context = InstanceContext.from(host), let out,
                 let scope = CallScope.current

@@ -4,7 +4,6 @@ internal import CSignalbox
 enum ClockService {
     static var table: sbx_clock {
         var table = sbx_clock()
-        table.struct_size = UInt32(MemoryLayout<sbx_clock>.size)
         table.unix_ms = { host in InstanceContext.from(host)?.services.nowUnixMs ?? 0 }
         table.utc_offset = { host, zone, unixMs, out in
             guard let context = InstanceContext.from(host), let out else { return SBX_E_INVALID }

@@ -4,7 +4,6 @@ internal import CSignalbox
 enum CredentialService {
     static var table: sbx_credential {
         var table = sbx_credential()
-        table.struct_size = UInt32(MemoryLayout<sbx_credential>.size)
         table.define = { host, name, interval, refresh in
             guard let context = InstanceContext.from(host), let refresh, !name.isEmpty else {
                 return SBX_E_INVALID

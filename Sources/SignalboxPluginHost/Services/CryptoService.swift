@@ -7,7 +7,6 @@ enum CryptoService {
 
     static var table: sbx_crypto {
         var table = sbx_crypto()
-        table.struct_size = UInt32(MemoryLayout<sbx_crypto>.size)
         addDigests(to: &table)
         addKeys(to: &table)
         addSeals(to: &table)

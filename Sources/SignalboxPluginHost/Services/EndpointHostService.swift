@@ -4,7 +4,6 @@ internal import CSignalbox
 enum EndpointHostService {
     static var table: sbx_endpoint_host {
         var table = sbx_endpoint_host()
-        table.struct_size = UInt32(MemoryLayout<sbx_endpoint_host>.size)
         table.changed = { host in
             guard let context = InstanceContext.from(host) else { return SBX_E_INVALID }
             // The questions come on the control thread, after this call has returned.

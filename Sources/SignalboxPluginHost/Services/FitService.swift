@@ -8,7 +8,6 @@ enum FitService {
 
     static var table: sbx_fit {
         var table = sbx_fit()
-        table.struct_size = UInt32(MemoryLayout<sbx_fit>.size)
         table.fit = { host, request, out, error in
             guard let scope = CallScope.current, let context = InstanceContext.from(host),
                 let request, let out

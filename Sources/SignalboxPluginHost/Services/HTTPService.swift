@@ -7,7 +7,6 @@ internal import Synchronization
 enum HTTPService {
     static var table: sbx_http {
         var table = sbx_http()
-        table.struct_size = UInt32(MemoryLayout<sbx_http>.size)
         table.submit = { host, call, done, plugin in
             guard let context = InstanceContext.from(host),
                 let call = HTTPService.read(call, context, "submit() of sbx.http/1"), let done

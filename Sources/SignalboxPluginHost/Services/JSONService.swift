@@ -5,7 +5,6 @@ internal import SignalboxJSON
 enum JSONService {
     static var table: sbx_json {
         var table = sbx_json()
-        table.struct_size = UInt32(MemoryLayout<sbx_json>.size)
         table.parse = { host, text, root, error in
             guard let scope = CallScope.current else {
                 guard let context = InstanceContext.from(host) else { return SBX_E_INVALID }

@@ -10,7 +10,6 @@ package enum KVService {
 
     static var table: sbx_kv_store {
         var table = sbx_kv_store()
-        table.struct_size = UInt32(MemoryLayout<sbx_kv_store>.size)
         table.get = { host, key, done, plugin in
             guard let context = InstanceContext.from(host), let done, !key.isEmpty else {
                 return SBX_E_INVALID

@@ -7,7 +7,6 @@ enum LogService {
 
     static var table: sbx_log {
         var table = sbx_log()
-        table.struct_size = UInt32(MemoryLayout<sbx_log>.size)
         table.enabled = { host, level in
             guard let context = InstanceContext.from(host),
                 let level = PluginLogLevel(rawValue: level)

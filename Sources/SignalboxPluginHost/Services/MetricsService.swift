@@ -4,7 +4,6 @@ internal import CSignalbox
 enum MetricsService {
     static var table: sbx_metrics {
         var table = sbx_metrics()
-        table.struct_size = UInt32(MemoryLayout<sbx_metrics>.size)
         table.counter = { host, name, labels, count in
             InstanceContext.from(host)?.metrics.handle(
                 name.text, KeyValues.copy(labels, count), isGauge: false) ?? 0

@@ -4,7 +4,6 @@ internal import CSignalbox
 enum ObserveHostService {
     static var table: sbx_observe_host {
         var table = sbx_observe_host()
-        table.struct_size = UInt32(MemoryLayout<sbx_observe_host>.size)
         table.done = { host, sequence, status, retryAfterMs in
             guard let context = InstanceContext.from(host) else { return }
             context.observer.done(sequence, ObserveVerdict(status, retryAfterMs: retryAfterMs))

@@ -5,7 +5,6 @@ internal import SignalboxCore
 enum RegistryService {
     static var table: sbx_registry {
         var table = sbx_registry()
-        table.struct_size = UInt32(MemoryLayout<sbx_registry>.size)
         table.devices = { host, app, user, done, plugin in
             guard let context = InstanceContext.from(host), let done, !user.isEmpty else {
                 return SBX_E_INVALID

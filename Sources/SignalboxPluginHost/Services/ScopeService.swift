@@ -4,7 +4,6 @@ internal import CSignalbox
 enum ScopeService {
     static var table: sbx_scope {
         var table = sbx_scope()
-        table.struct_size = UInt32(MemoryLayout<sbx_scope>.size)
         table.enter = { host, body, plugin in
             guard let context = InstanceContext.from(host), let body else { return SBX_E_INVALID }
             guard context.calls.enter() else { return SBX_E_STOPPING }

@@ -4,7 +4,6 @@ internal import CSignalbox
 enum SecretsService {
     static var table: sbx_secrets {
         var table = sbx_secrets()
-        table.struct_size = UInt32(MemoryLayout<sbx_secrets>.size)
         table.get = { host, name, buffer, length in
             guard let context = InstanceContext.from(host), let length else { return SBX_E_INVALID }
             guard let secret = context.secrets.bytes(name.text) else { return SBX_E_NOT_FOUND }

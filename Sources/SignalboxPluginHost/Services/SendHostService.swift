@@ -4,7 +4,6 @@ internal import CSignalbox
 enum SendHostService {
     static var table: sbx_send_host {
         var table = sbx_send_host()
-        table.struct_size = UInt32(MemoryLayout<sbx_send_host>.size)
         table.complete = { host, outcomes, count, stride in
             guard let context = InstanceContext.from(host) else { return }
             context.flights.complete(outcomes, count, stride, context)

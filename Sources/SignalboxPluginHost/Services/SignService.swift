@@ -4,7 +4,6 @@ internal import CSignalbox
 enum SignService {
     static var table: sbx_sign {
         var table = sbx_sign()
-        table.struct_size = UInt32(MemoryLayout<sbx_sign>.size)
         table.sign = { host, algorithm, key, pointer, data, signature, length, out in
             guard let context = InstanceContext.from(host), let length else { return SBX_E_INVALID }
             do throws(PluginFault) {

@@ -5,7 +5,6 @@ internal import SignalboxCore
 enum SourceHostService {
     static var table: sbx_source_host {
         var table = sbx_source_host()
-        table.struct_size = UInt32(MemoryLayout<sbx_source_host>.size)
         table.emit = { host, token, events, count, stride in
             guard let context = InstanceContext.from(host), let events, count > 0 else {
                 return SBX_E_INVALID

@@ -4,7 +4,6 @@ internal import CSignalbox
 enum TimerService {
     static var table: sbx_timer {
         var table = sbx_timer()
-        table.struct_size = UInt32(MemoryLayout<sbx_timer>.size)
         table.after = { host, ms, body, plugin in
             guard let context = InstanceContext.from(host), let body else { return 0 }
             let plugin = PluginContext(pointer: plugin)

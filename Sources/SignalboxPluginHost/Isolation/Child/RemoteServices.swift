@@ -24,7 +24,7 @@ final class RemoteServices: HostServices {
 
     var nowUnixMs: UInt64 {
         guard asksForTime else { return SystemClock.unixMs }
-        return ask(.now, UInt64.self) { _ in } ?? SystemClock.unixMs
+        return (try? ask(HostCalls.now)) ?? SystemClock.unixMs
     }
 
     func isLogged(_ level: PluginLogLevel) -> Bool { logLevels & 1 << level.rawValue != 0 }
@@ -43,9 +43,8 @@ final class RemoteServices: HostServices {
         instance: String, name: String, labels: [Attribute], isGauge: Bool
     ) -> (any PluginMetric)? {
         let number = metricsCount.wrappingAdd(1, ordering: .relaxed).newValue
-        let isKept = ask(.metric, Bool.self) {
-            $0.put(MetricMessage(number: number, name: name, labels: labels, isGauge: isGauge))
-        }
+        let asked = MetricMessage(number: number, name: name, labels: labels, isGauge: isGauge)
+        let isKept: Bool? = reply(to: .metric) { $0.put(asked) }
         return isKept == true ? RemoteMetric(number: number, services: self) : nil
     }
 
@@ -60,107 +59,89 @@ final class RemoteServices: HostServices {
     func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
     ) throws(PluginFault) -> [UInt8] {
-        try tried(.sign, [UInt8].self) {
-            $0.put(SignMessage(algorithm: algorithm, key: key, data: data))
-        }
+        try ask(HostCalls.sign, algorithm, key, data)
     }
 
     func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool {
-        try tried(.verify, Bool.self) {
-            $0.put(
-                SignMessage(algorithm: algorithm, key: key, data: data, signature: signature))
-        }
+        try ask(HostCalls.verify, algorithm, key, data, signature)
     }
 
     func publicKey(_ form: PublicKeyForm, key: [UInt8]) throws(PluginFault) -> [UInt8] {
-        try tried(.publicKey, [UInt8].self) { $0.put(PublicKeyMessage(form: form, key: key)) }
+        try ask(HostCalls.publicKey, form, key)
     }
 
     func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
-        ask(.utcOffset, Int32?.self) { $0.put(ZoneMessage(zone: zone, unixMs: unixMs)) } ?? nil
+        (try? ask(HostCalls.utcOffset, zone, unixMs)) ?? nil
     }
 
     func certificate(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(PluginFault) -> PluginCertificate {
-        try tried(.certificate, PluginCertificate.self) {
-            $0.put(CertificateMessage(bytes: bytes, password: password))
-        }
+        try ask(HostCalls.certificate, bytes, password)
     }
 
     func identity(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
-        let made = try tried(.identity, SendEndpoint.ClientIdentity.self) {
-            $0.put(CertificateMessage(bytes: bytes, password: password))
-        }
+        let made = try ask(HostCalls.identity, bytes, password)
         return (made.certificate, made.key)
     }
 
-    func readFile(_ path: String) -> [UInt8]? {
-        ask(.readFile, [UInt8]?.self) { $0.put(path) } ?? nil
-    }
+    func readFile(_ path: String) -> [UInt8]? { (try? ask(HostCalls.readFile, path)) ?? nil }
 
     // MARK: Calls with a later answer
 
     func call(
-        _ call: PluginHTTPCall,
-        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+        _ call: PluginHTTPCall, done: @escaping HostAnswer<PluginHTTPAnswer>
     ) throws(PluginFault) {
-        try later(.call, { $0.put(call) }, done)
+        try ask(HostCalls.call, call, done: done)
     }
 
     func value(
-        instance: String, key: String,
-        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+        instance: String, key: String, done: @escaping HostAnswer<[UInt8]?>
     ) throws(PluginFault) {
-        try later(.value, { $0.put(key) }, done)
+        try ask(HostCalls.value, key, done: done)
     }
 
     func set(
         instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
-        let message = SetMessage(key: key, value: value, expiresUnixMs: expiresUnixMs)
-        try later(.set, { $0.put(message) }) { done(Self.fault($0)) }
+        try ask(HostCalls.set, key, value, expiresUnixMs) { done(Self.fault($0)) }
     }
 
     func keys(
         instance: String, prefix: String, after: String, limit: Int,
-        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+        done: @escaping HostAnswer<[String]>
     ) throws(PluginFault) {
-        let message = KeysMessage(prefix: prefix, after: after, limit: limit)
-        try later(.keys, { $0.put(message) }, done)
+        try ask(HostCalls.keys, prefix, after, limit, done: done)
     }
 
     func edit(
         instance: String, key: String, _ edit: KeyValueEdit,
-        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+        done: @escaping HostAnswer<KeyValueEdited>
     ) throws(PluginFault) {
-        try later(.edit, { $0.put(EditMessage(key: key, edit: edit)) }, done)
+        try ask(HostCalls.edit, key, edit, done: done)
     }
 
     func devices(
-        app: String, user: String,
-        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+        app: String, user: String, done: @escaping HostAnswer<[Device]>
     ) throws(PluginFault) {
-        try later(.devices, { $0.put(DevicesMessage(app: app, name: user)) }, done)
+        try ask(HostCalls.devices, app, user, done: done)
     }
 
     func device(
-        app: String, token: String,
-        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+        app: String, token: String, done: @escaping HostAnswer<Device?>
     ) throws(PluginFault) {
-        try later(.device, { $0.put(DevicesMessage(app: app, name: token)) }, done)
+        try ask(HostCalls.device, app, token, done: done)
     }
 
     func change(
-        instance: String, _ change: DeviceChange,
-        done: @escaping @Sendable (PluginFault?) -> Void
+        instance: String, _ change: DeviceChange, done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
-        try later(.change, { $0.put(change) }) { done(Self.fault($0)) }
+        try ask(HostCalls.change, change) { done(Self.fault($0)) }
     }
 
     private static func fault(_ result: Result<WireNothing, PluginFault>) -> PluginFault? {
@@ -180,30 +161,31 @@ final class RemoteServices: HostServices {
 
     private static let gone = PluginFault(.stopping, "the gateway is gone")
 
-    private func ask<Answer: WireValue>(
-        _ method: WireMethod, _ type: Answer.Type, _ write: (WireWriter) -> Void
+    private func reply<Answer: WireValue>(
+        to method: WireMethod, _ write: (WireWriter) -> Void
     ) -> Answer? {
         guard case .success(let frame) = peer.call(method, write) else { return nil }
         return try? Answer(reading: frame)
     }
 
-    private func tried<Answer: WireValue>(
-        _ method: WireMethod, _ type: Answer.Type, _ write: (WireWriter) -> Void
+    private func ask<Answer, each Sent>(
+        _ call: HostCall<Answer, repeat each Sent>, _ sent: repeat each Sent
     ) throws(PluginFault) -> Answer {
-        guard let answer = ask(method, WireResult<Answer>.self, write) else { throw Self.gone }
+        let answer: WireResult<Answer>? = reply(to: call.method) { repeat $0.put(each sent) }
+        guard let answer else { throw Self.gone }
         return try answer.result.get()
     }
 
-    private func later<Answer: WireValue>(
-        _ method: WireMethod, _ write: (WireWriter) -> Void,
-        _ done: @escaping @Sendable (Result<Answer, PluginFault>) -> Void
+    private func ask<Answer, each Sent>(
+        _ call: LaterHostCall<Answer, repeat each Sent>, _ sent: repeat each Sent,
+        done: @escaping HostAnswer<Answer>
     ) throws(PluginFault) {
         let called = peer.call(
-            method,
+            call.method,
             onAnswer: { frame in
                 let answer = frame.flatMap { try? WireResult<Answer>(reading: $0) }
                 done(answer?.result ?? .failure(Self.gone))
-            }, write)
+            }, { repeat $0.put(each sent) })
         guard case .success(let frame) = called,
             let begun = try? WireResult<WireNothing>(reading: frame)
         else { throw Self.gone }
