@@ -91,3 +91,53 @@ impl Endpoint {
         Ok(())
     }
 }
+
+/// Defines the functions of a role that renders items as requests and reads the answers. The file
+/// imports what they use.
+macro_rules! translator {
+    ($role:ident, $item:ident, $batch:ident) => {
+        unsafe extern "C" fn endpoint<P: $role>(
+            instance: *mut sbx_instance,
+            app: sbx_str,
+            out: *mut sbx_endpoint,
+            error: *mut sbx_error,
+        ) -> sbx_status {
+            guard(error, || {
+                let (plugin, _) = Instance::plugin::<P>(instance)?;
+                plugin.endpoint(text(app))?.write(Instance::from(instance)?, out)
+            })
+        }
+
+        unsafe extern "C" fn prepare<P: $role>(
+            instance: *mut sbx_instance,
+            app: sbx_str,
+            items: *const $item,
+            count: usize,
+            stride: usize,
+            sink: *mut sbx_http_sink,
+            error: *mut sbx_error,
+        ) -> sbx_status {
+            guard(error, || {
+                let (plugin, _) = Instance::plugin::<P>(instance)?;
+                let batch = $batch::new(text(app), Strided::new(items, count, stride));
+                plugin.prepare(&batch, &HttpSink::new(sink)?)
+            })
+        }
+
+        unsafe extern "C" fn classify<P: $role>(
+            instance: *mut sbx_instance,
+            responses: *const sbx_http_response,
+            count: usize,
+            stride: usize,
+            sink: *mut sbx_http_sink,
+            error: *mut sbx_error,
+        ) -> sbx_status {
+            guard(error, || {
+                let (plugin, call) = Instance::plugin::<P>(instance)?;
+                let batch = ResponseBatch::new(Strided::new(responses, count, stride), call);
+                plugin.classify(&batch, &HttpSink::new(sink)?)
+            })
+        }
+    };
+}
+pub(super) use translator;

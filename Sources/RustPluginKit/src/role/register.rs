@@ -1,5 +1,6 @@
 //! The register role: device changes in, HTTP requests to the source's system out.
 
+use super::endpoint::translator;
 use super::{Endpoint, HttpSink, ResponseBatch};
 use crate::error::Result;
 use crate::instance::Instance;
@@ -33,6 +34,10 @@ pub struct ChangeBatch<'a> {
 }
 
 impl<'a> ChangeBatch<'a> {
+    fn new(app: &'a str, list: Strided<'a, sbx_change>) -> ChangeBatch<'a> {
+        ChangeBatch { app, list }
+    }
+
     /// The app of all the devices; empty: the default app.
     pub fn app(&self) -> &'a str {
         self.app
@@ -68,45 +73,4 @@ pub(super) fn table<P: Register>() -> sbx_register {
     }
 }
 
-unsafe extern "C" fn endpoint<P: Register>(
-    instance: *mut sbx_instance,
-    app: sbx_str,
-    out: *mut sbx_endpoint,
-    error: *mut sbx_error,
-) -> sbx_status {
-    guard(error, || {
-        let (plugin, _) = Instance::plugin::<P>(instance)?;
-        plugin.endpoint(text(app))?.write(Instance::from(instance)?, out)
-    })
-}
-
-unsafe extern "C" fn prepare<P: Register>(
-    instance: *mut sbx_instance,
-    app: sbx_str,
-    changes: *const sbx_change,
-    count: usize,
-    stride: usize,
-    sink: *mut sbx_http_sink,
-    error: *mut sbx_error,
-) -> sbx_status {
-    guard(error, || {
-        let (plugin, _) = Instance::plugin::<P>(instance)?;
-        let batch = ChangeBatch { app: text(app), list: Strided::new(changes, count, stride) };
-        plugin.prepare(&batch, &HttpSink::new(sink)?)
-    })
-}
-
-unsafe extern "C" fn classify<P: Register>(
-    instance: *mut sbx_instance,
-    responses: *const sbx_http_response,
-    count: usize,
-    stride: usize,
-    sink: *mut sbx_http_sink,
-    error: *mut sbx_error,
-) -> sbx_status {
-    guard(error, || {
-        let (plugin, call) = Instance::plugin::<P>(instance)?;
-        let list = Strided::new(responses, count, stride);
-        plugin.classify(&ResponseBatch::new(list, call), &HttpSink::new(sink)?)
-    })
-}
+translator!(Register, sbx_change, ChangeBatch);

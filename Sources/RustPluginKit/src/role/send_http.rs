@@ -1,5 +1,6 @@
 //! The send-http role: deliveries in, HTTP/2 requests out; responses in, outcomes out.
 
+use super::endpoint::translator;
 use super::{Endpoint, HttpSink, ResponseBatch};
 use crate::error::Result;
 use crate::instance::Instance;
@@ -35,45 +36,4 @@ pub(super) fn table<P: SendHttp>() -> sbx_send_http {
     }
 }
 
-unsafe extern "C" fn endpoint<P: SendHttp>(
-    instance: *mut sbx_instance,
-    app: sbx_str,
-    out: *mut sbx_endpoint,
-    error: *mut sbx_error,
-) -> sbx_status {
-    guard(error, || {
-        let (plugin, _) = Instance::plugin::<P>(instance)?;
-        plugin.endpoint(text(app))?.write(Instance::from(instance)?, out)
-    })
-}
-
-unsafe extern "C" fn prepare<P: SendHttp>(
-    instance: *mut sbx_instance,
-    app: sbx_str,
-    deliveries: *const sbx_delivery,
-    count: usize,
-    stride: usize,
-    sink: *mut sbx_http_sink,
-    error: *mut sbx_error,
-) -> sbx_status {
-    guard(error, || {
-        let (plugin, _) = Instance::plugin::<P>(instance)?;
-        let list = Strided::new(deliveries, count, stride);
-        plugin.prepare(&DeliveryBatch::new(text(app), list), &HttpSink::new(sink)?)
-    })
-}
-
-unsafe extern "C" fn classify<P: SendHttp>(
-    instance: *mut sbx_instance,
-    responses: *const sbx_http_response,
-    count: usize,
-    stride: usize,
-    sink: *mut sbx_http_sink,
-    error: *mut sbx_error,
-) -> sbx_status {
-    guard(error, || {
-        let (plugin, call) = Instance::plugin::<P>(instance)?;
-        let list = Strided::new(responses, count, stride);
-        plugin.classify(&ResponseBatch::new(list, call), &HttpSink::new(sink)?)
-    })
-}
+translator!(SendHttp, sbx_delivery, DeliveryBatch);
