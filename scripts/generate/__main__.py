@@ -28,6 +28,7 @@ def outputs(root):
     yield "Sources/SignalboxCore/Records/Nouns+generated.swift", swift.records(both + recorded(header))
     yield "Sources/SignalboxPluginHost/Roles/Nouns+generated.swift", swift.host(both)
     yield "Sources/SignalboxPluginHost/Memory/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
+    yield "Sources/SignalboxPluginHost/Roles/HostSink+generated.swift", swift.sink_structs(header)
     yield "Sources/SignalboxPluginKit/Device+generated.swift", swift.kit(device)
     yield "Sources/SignalboxPluginKit/PushNotification+generated.swift", swift.kit(notification)
     yield "Sources/SignalboxPluginKit/ServiceTables+generated.swift", swift.services(header)

@@ -230,11 +230,20 @@ def probes(header):
     return text("internal import CSignalbox\n", lines + ["}"])
 
 
+def sink_structs(header):
+    """Where the structs of sinks lead."""
+    lines = []
+    for table in (name for name in header.structs if name.endswith("_sink")):
+        lines += [""] * bool(lines) + [f"extension {table}: SinkStruct {{", "    package var owner: UnsafeMutableRawPointer? {"]
+        lines += ["        get { state }", "        set { state = newValue }", "    }", "}"]
+    return text("package import CSignalbox\n", lines)
+
+
 def sinks(header):
     """The functions of sinks that watch their callers."""
     lines = []
     for table in (name for name in header.structs if name.endswith("_sink")):
-        lines += [""] * bool(lines) + [f"extension {table}: SinkTable {{", "    var owner: UnsafeMutableRawPointer? {", "        get { state }", "        set { state = newValue }", "    }", "", "    static func watch(_ table: inout Self) {"]
+        lines += [""] * bool(lines) + [f"extension {table}: SinkTable {{", "    static func watch(_ table: inout Self) {"]
         for one in header.structs[table].of("function"):
             names = [camel(parameter) for parameter in one.parameters]
             facts = f'sink, "{one.name}"' + ", mustBeOwner: true" * (one.thread == "call") + refused(one)

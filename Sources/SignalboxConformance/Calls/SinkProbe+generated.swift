@@ -2,11 +2,6 @@
 internal import CSignalbox
 
 extension sbx_build_sink: SinkTable {
-    var owner: UnsafeMutableRawPointer? {
-        get { state }
-        set { state = newValue }
-    }
-
     static func watch(_ table: inout Self) {
         table.emit = { sink, notification, targets, n, stride in
             SinkProbe<Self>.pass(sink, "emit") {
@@ -20,11 +15,6 @@ extension sbx_build_sink: SinkTable {
 }
 
 extension sbx_filter_sink: SinkTable {
-    var owner: UnsafeMutableRawPointer? {
-        get { state }
-        set { state = newValue }
-    }
-
     static func watch(_ table: inout Self) {
         table.pass = { sink, part in
             SinkProbe<Self>.pass(sink, "pass") { $0.pointee.pass($0, part) }
@@ -36,11 +26,6 @@ extension sbx_filter_sink: SinkTable {
 }
 
 extension sbx_http_sink: SinkTable {
-    var owner: UnsafeMutableRawPointer? {
-        get { state }
-        set { state = newValue }
-    }
-
     static func watch(_ table: inout Self) {
         table.request = { sink, requests, n, stride in
             SinkProbe<Self>.pass(sink, "request", mustBeOwner: true) {
@@ -56,11 +41,6 @@ extension sbx_http_sink: SinkTable {
 }
 
 extension sbx_ingest_sink: SinkTable {
-    var owner: UnsafeMutableRawPointer? {
-        get { state }
-        set { state = newValue }
-    }
-
     static func watch(_ table: inout Self) {
         table.emit = { sink, events, n, stride in
             SinkProbe<Self>.pass(sink, "emit") { $0.pointee.emit($0, events, n, stride) }

@@ -4,9 +4,7 @@ internal import SignalboxPluginHost
 internal import Synchronization
 
 /// The struct of a sink.
-protocol SinkTable {
-    /// Its `state`.
-    var owner: UnsafeMutableRawPointer? { get set }
+protocol SinkTable: SinkStruct {
     /// Replaces every function by one that calls `SinkProbe.pass`.
     static func watch(_ table: inout Self)
 }

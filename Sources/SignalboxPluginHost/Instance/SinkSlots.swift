@@ -6,7 +6,7 @@ internal import Synchronization
 /// A plugin may use a sink after its call is over, although the contract forbids it. So sinks are never
 /// freed, and are reused as late as possible: a late call finds an empty sink, is rejected and reported
 /// with the instance's name, and does no harm.
-final class SinkSlots<Sink: BitwiseCopyable>: Sendable {
+package final class SinkSlots<Sink: BitwiseCopyable>: Sendable {
     /// How many are idle before one is reused.
     private static var idleMax: Int { 256 }
 

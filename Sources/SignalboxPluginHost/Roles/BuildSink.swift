@@ -3,7 +3,7 @@ internal import SignalboxCore
 internal import SignalboxJSON
 
 /// The sink of one `build()` call; used by one thread.
-package final class BuildSink {
+package final class BuildSink: HostSink {
     private var result = BuildResult()
     private var isNamed: [Bool]
     private let structs: StructReader
@@ -84,14 +84,10 @@ package final class BuildSink {
         return SBX_OK
     }
 
-    private static func from(_ sink: UnsafeMutablePointer<sbx_build_sink>?) -> BuildSink? {
-        guard let state = sink?.pointee.state else { return nil }
-        return Unmanaged<BuildSink>.fromOpaque(state).takeUnretainedValue()
-    }
+    package static let slots: SinkSlots<sbx_build_sink> = SinkSlots { functions }
 
-    private static let slots: SinkSlots<sbx_build_sink> = SinkSlots { functions }
-
-    private static var functions: sbx_build_sink {
+    /// Lead to the sink.
+    package static var functions: sbx_build_sink {
         var table = sbx_build_sink()
         table.struct_size = UInt32(MemoryLayout<sbx_build_sink>.size)
         table.emit = { sink, notification, targets, count, stride in
@@ -102,24 +98,5 @@ package final class BuildSink {
             BuildSink.from(sink)?.skip(recipient, reason) ?? BuildSink.slots.late(sink)
         }
         return table
-    }
-
-    /// The struct in the caller's memory, for one call that the caller controls.
-    package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_build_sink> {
-        let table = arena.make(sbx_build_sink.self)
-        table.pointee = Self.functions
-        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
-        return table
-    }
-
-    /// Lends the struct to the plugin for one call.
-    func lent<Result>(
-        to context: InstanceContext, _ call: (UnsafeMutablePointer<sbx_build_sink>) -> Result
-    ) -> Result {
-        let table = Self.slots.take(for: context) {
-            $0.state = Unmanaged.passUnretained(self).toOpaque()
-        }
-        defer { Self.slots.giveBack(table) }
-        return call(table)
     }
 }

@@ -3,7 +3,7 @@ package import SignalboxCore
 internal import SignalboxJSON
 
 /// The sink of one `filter()` call; used by one thread.
-package final class FilterSink {
+package final class FilterSink: HostSink {
     /// What the plugin has said so far.
     package private(set) var made = Filtered()
     /// Calls that were refused: why, and for whom if that could be read.
@@ -93,14 +93,10 @@ package final class FilterSink {
 
     private func name(_ places: [Int]) { for place in places { isNamed[place] = true } }
 
-    private static func from(_ sink: UnsafeMutablePointer<sbx_filter_sink>?) -> FilterSink? {
-        guard let state = sink?.pointee.state else { return nil }
-        return Unmanaged<FilterSink>.fromOpaque(state).takeUnretainedValue()
-    }
+    package static let slots: SinkSlots<sbx_filter_sink> = SinkSlots { functions }
 
-    private static let slots: SinkSlots<sbx_filter_sink> = SinkSlots { functions }
-
-    private static var functions: sbx_filter_sink {
+    /// Lead to the sink.
+    package static var functions: sbx_filter_sink {
         var table = sbx_filter_sink()
         table.struct_size = UInt32(MemoryLayout<sbx_filter_sink>.size)
         table.pass = { sink, part in
@@ -110,25 +106,6 @@ package final class FilterSink {
             FilterSink.from(sink)?.drop(recipients, count, reason) ?? FilterSink.slots.late(sink)
         }
         return table
-    }
-
-    /// The struct in the caller's memory, for one call that the caller controls.
-    package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_filter_sink> {
-        let table = arena.make(sbx_filter_sink.self)
-        table.pointee = Self.functions
-        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
-        return table
-    }
-
-    /// Lends the struct to the plugin for one call.
-    func lent<Result>(
-        to context: InstanceContext, _ call: (UnsafeMutablePointer<sbx_filter_sink>) -> Result
-    ) -> Result {
-        let table = Self.slots.take(for: context) {
-            $0.state = Unmanaged.passUnretained(self).toOpaque()
-        }
-        defer { Self.slots.giveBack(table) }
-        return call(table)
     }
 }
 

@@ -3,7 +3,7 @@ internal import Glibc
 package import SignalboxCore
 
 /// The sink of one `prepare()` or `classify()` call; used by one thread.
-package final class HTTPSink {
+package final class HTTPSink: HostSink {
     /// Requests that were accepted.
     package private(set) var requests = RequestBatch()
     /// Outcomes that were accepted.
@@ -256,14 +256,10 @@ package final class HTTPSink {
         return left >= 0
     }
 
-    private static func from(_ sink: UnsafeMutablePointer<sbx_http_sink>?) -> HTTPSink? {
-        guard let state = sink?.pointee.state else { return nil }
-        return Unmanaged<HTTPSink>.fromOpaque(state).takeUnretainedValue()
-    }
+    package static let slots: SinkSlots<sbx_http_sink> = SinkSlots { functions }
 
-    private static let slots: SinkSlots<sbx_http_sink> = SinkSlots { functions }
-
-    private static var functions: sbx_http_sink {
+    /// Lead to the sink.
+    package static var functions: sbx_http_sink {
         var table = sbx_http_sink()
         table.struct_size = UInt32(MemoryLayout<sbx_http_sink>.size)
         table.request = { sink, requests, count, stride in
@@ -273,24 +269,5 @@ package final class HTTPSink {
             HTTPSink.from(sink)?.settle(outcomes, count, stride) ?? HTTPSink.slots.late(sink)
         }
         return table
-    }
-
-    /// The struct in the caller's memory, for one call that the caller controls.
-    package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_http_sink> {
-        let table = arena.make(sbx_http_sink.self)
-        table.pointee = Self.functions
-        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
-        return table
-    }
-
-    /// Lends the struct to the plugin for one call.
-    func lent<Result>(
-        to context: InstanceContext, _ call: (UnsafeMutablePointer<sbx_http_sink>) -> Result
-    ) -> Result {
-        let table = Self.slots.take(for: context) {
-            $0.state = Unmanaged.passUnretained(self).toOpaque()
-        }
-        defer { Self.slots.giveBack(table) }
-        return call(table)
     }
 }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// The sink for the results of one request.
 ///
 /// `@unchecked Sendable`: `table` is written in `init` only; everything else is behind the lock.
-package final class IngestSink: @unchecked Sendable {
+package final class IngestSink: HostSink, @unchecked Sendable {
     private struct State {
         var result = IngestResult()
         var isDeferred = false
@@ -181,12 +181,10 @@ package final class IngestSink: @unchecked Sendable {
         Unmanaged.passUnretained(self).release()
     }
 
-    private static func from(_ sink: UnsafeMutablePointer<sbx_ingest_sink>?) -> IngestSink? {
-        guard let state = sink?.pointee.state else { return nil }
-        return Unmanaged<IngestSink>.fromOpaque(state).takeUnretainedValue()
-    }
+    package static let slots: SinkSlots<sbx_ingest_sink> = SinkSlots { functions }
 
-    private static let slots: SinkSlots<sbx_ingest_sink> = SinkSlots {
+    /// Lead to the sink.
+    package static var functions: sbx_ingest_sink {
         var table = sbx_ingest_sink()
         table.struct_size = UInt32(MemoryLayout<sbx_ingest_sink>.size)
         table.emit = { sink, events, count, stride in
