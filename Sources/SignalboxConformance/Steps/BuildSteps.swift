@@ -29,10 +29,10 @@ enum BuildSteps {
         for event in exam.events() {
             exam.findings.doing("build() of \(event.type)")
             let people = exam.recipients(7)
-            let first = driver.build(event, people)
-            judge(first, event, exam)
+            let first = driver.run(event, people)
+            common.judge(first, of: driver, event, exam)
             exam.services.advance(ms: 26 * 3_600_000)
-            let again = driver.build(event, people)
+            let again = driver.run(event, people)
             if first.fingerprint != again.fingerprint {
                 exam.findings.fail(
                     .buildPure, "\(event.type): the second call, a day later, gives another output")
@@ -40,29 +40,9 @@ enum BuildSteps {
         }
     }
 
-    /// Checks what must hold for every output.
-    private static func judge(_ built: BuildDriver.Built, _ event: Event, _ exam: Examination) {
-        for refusal in built.refusals {
-            exam.findings.fail(.buildEmits, "\(event.type): \(refusal)")
-        }
-        let others = built.services.subtracting([SBX_SVC_LOG, SBX_SVC_JSON])
-        for service in others.sorted() {
-            exam.findings.fail(.buildServices, "\(event.type): it used \(service)")
-        }
-        if ![0, -1, -3, -4].contains(built.result.status) {
-            exam.findings.fail(
-                .buildEmits, "\(event.type): build() answers \(built.result.text)")
-        } else if !built.result.isOK, built.result.words.isEmpty {
-            exam.findings.fail(.buildEmits, "\(event.type): it fails without words")
-        }
-        for skip in built.made.skips {
-            if !OutcomeRules.isLabel(skip.reason) {
-                exam.findings.fail(
-                    .buildEmits,
-                    "\(event.type): a skip has the reason \"\(skip.reason.prefix(40))\"")
-            }
-        }
-    }
+    private static let common = PureSteps(
+        decides: .buildEmits, services: .buildServices, unknown: .buildUnknown,
+        threads: .buildThreads, allowed: [SBX_SVC_LOG, SBX_SVC_JSON], leaving: "skip")
 
     private static func recipients(_ exam: Examination) {
         guard let driver = exam.builder() else { return }
@@ -70,8 +50,8 @@ enum BuildSteps {
         for event in exam.events() {
             for count in [0, 1, exam.amount(10_000, light: 100)] {
                 exam.findings.doing("build() of \(event.type) for \(count) recipients")
-                let built = driver.build(event, exam.recipients(count))
-                judge(built, event, exam)
+                let built = driver.run(event, exam.recipients(count))
+                common.judge(built, of: driver, event, exam)
                 let unnamed = built.made.skips.count { $0.reason == "unnamed" }
                 if built.result.isOK, unnamed > 0 {
                     exam.findings.fail(
@@ -86,33 +66,7 @@ enum BuildSteps {
     private static func unknown(_ exam: Examination) {
         guard let driver = exam.builder() else { return }
         defer { driver.subject.end() }
-        for type in ["of.another.time", "", "a", String(repeating: "t.", count: 2_000), "\u{e9}"] {
-            for data in odd(exam) {
-                exam.findings.doing("build() of \"\(type.prefix(20))\" with \(data.name)")
-                var event = Event(source: "check", type: type, data: data.json)
-                event.timeUnixMs = exam.services.nowUnixMs
-                let built = driver.build(event, exam.recipients(2))
-                judge(built, event, exam)
-                if built.result.status == -1 {
-                    exam.findings.fail(
-                        .buildUnknown,
-                        "\"\(type.prefix(20))\" with \(data.name): \(built.result.text); "
-                            + "INTERNAL is for faults of the plugin")
-                }
-            }
-        }
-    }
-
-    static func odd(_ exam: Examination) -> [(name: String, json: String)] {
-        let values = ["null", "7", "\"x\"", "[]", "{}", "[{}]"]
-        let keys = ["notification", "title", "body", "text", "message", "payload", "data"]
-        let wrong = values.map { value in
-            "{" + keys.map { "\"\($0)\":\(value)" }.joined(separator: ",") + "}"
-        }
-        let long =
-            "{\"text\":\"\(String(repeating: "x", count: exam.amount(300_000, light: 2_000)))\"}"
-        return [("no data", "{}"), ("long text", long)]
-            + wrong.enumerated().map { ("members of the kind of \(values[$0])", $1) }
+        common.giveUnknown(driver, exam)
     }
 
     private static func samples(_ exam: Examination) {
@@ -127,8 +81,8 @@ enum BuildSteps {
             var event = Event(source: "check", type: sample.type, data: sample.data)
             event.timeUnixMs = exam.services.nowUnixMs
             exam.findings.doing("build() of the sample \(sample.type)")
-            let built = driver.build(event, exam.recipients(3))
-            judge(built, event, exam)
+            let built = driver.run(event, exam.recipients(3))
+            common.judge(built, of: driver, event, exam)
             if !built.result.isOK {
                 exam.findings.fail(
                     .buildSamples, "\(sample.type): build() answers \(built.result.text)")
@@ -141,23 +95,7 @@ enum BuildSteps {
     private static func threads(_ exam: Examination) {
         guard let driver = exam.builder() else { return }
         defer { driver.subject.end() }
-        if exam.plugin?.library.isSerial == true {
-            exam.findings.skip(.buildThreads, "the plugin is SBX_F_SERIAL")
-        }
-        let events = exam.events()
-        let people = exam.recipients(5)
-        let alone = events.map { driver.build($0, people).fingerprint }
-        exam.findings.doing("build() on four threads at once")
-        let rounds = exam.amount(25, light: 3)
-        Together.run(threads: 4) { _ in
-            for _ in 0..<rounds {
-                for (index, event) in events.enumerated()
-                where driver.build(event, people).fingerprint != alone[index] {
-                    exam.findings.fail(
-                        .buildThreads, "\(event.type): beside others it gives another output")
-                }
-            }
-        }
+        common.callTogether(driver, exam)
     }
 }
 

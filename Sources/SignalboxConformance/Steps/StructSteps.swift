@@ -41,16 +41,16 @@ enum StructSteps {
         if plugin.has(SBX_ROLE_BUILD), let driver = exam.builder(isNewer: isNewer) {
             compareEach("build()", exam, compare) { event, people, shaped in
                 shaped
-                    ? driver.build(event, people, shape: shape).fingerprint
-                    : driver.build(event, people).fingerprint
+                    ? driver.run(event, people, shape: shape).fingerprint
+                    : driver.run(event, people).fingerprint
             }
             driver.subject.end()
         }
         if plugin.has(SBX_ROLE_FILTER), let driver = exam.filter(isNewer: isNewer) {
             compareEach("filter()", exam, compare) { event, people, shaped in
                 shaped
-                    ? driver.filter(event, people, shape: shape).fingerprint
-                    : driver.filter(event, people).fingerprint
+                    ? driver.run(event, people, shape: shape).fingerprint
+                    : driver.run(event, people).fingerprint
             }
             driver.subject.end()
         }
