@@ -35,7 +35,7 @@ struct LaterHostCall<Answer: WireValue, each Sent: WireValue>: Sendable {
             @escaping HostAnswer<Answer>
         ) throws(PluginFault) -> Void
 
-    /// What is not sound comes from no program of ours.
+    /// A call that is not sound ends the connection: our own program never sends one.
     init(
         _ method: WireMethod,
         isSound: @escaping @Sendable (repeat each Sent) -> Bool = { (_: repeat each Sent) in
