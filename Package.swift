@@ -171,15 +171,21 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ], swiftSettings: swift),
         .target(
+            name: "SignalboxTables", dependencies: ["SignalboxCore", "SignalboxJSON"],
+            swiftSettings: swift),
+        .target(
             name: "SignalboxStore",
             dependencies: [
-                "SignalboxCore", "SignalboxJSON", "SignalboxThreads",
+                "SignalboxCore", "SignalboxTables", "SignalboxThreads",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ], swiftSettings: swift),
         .target(
             name: "SignalboxPostgres",
-            dependencies: ["SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CPostgres"],
+            dependencies: [
+                "SignalboxCore", "SignalboxJSON", "SignalboxTables", "SignalboxThreads",
+                "CPostgres",
+            ],
             swiftSettings: swift),
         .target(
             name: "StoreConformance", dependencies: ["SignalboxCore"], swiftSettings: swift),

@@ -1,4 +1,5 @@
 public import SignalboxCore
+internal import SignalboxTables
 internal import Synchronization
 
 extension PostgresStore: DeadLetterStore {

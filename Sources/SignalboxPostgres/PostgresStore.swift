@@ -1,4 +1,5 @@
 public import SignalboxCore
+public import SignalboxTables
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -20,9 +21,10 @@ public final class PostgresStore: DeliveryQueue {
     /// For dead letters: there may be many, and other jobs must not wait for them.
     let dead: ConnectionThread<Errand>
     let watcher = Watcher<[LaneKey]>()
-    let outboxWatcher = Watcher<Void>()
-    /// Entries of the outbox that were read and not removed.
-    let outboxRead = Mutex<Set<UInt64>>([])
+    /// What it knows of the outbox.
+    public let outboxState = OutboxState()
+    /// Is told of rows that cannot be read.
+    public let damage: DamagedRows
     private let writer: ConnectionThread<QueueJob>
     private let listener: WorkListener
 
@@ -54,6 +56,7 @@ public final class PostgresStore: DeliveryQueue {
         }
         let queue = QueueWriter(state.life, clock, seed: state.seed, options, shared, outages)
         let onNotice = options.onNotice
+        damage = DamagedRows { onNotice(.damaged(count: 1, $0)) }
         writer = ConnectionThread(
             "sbx-store", session(0),
             ConnectionThread.Duties(
@@ -73,7 +76,7 @@ public final class PostgresStore: DeliveryQueue {
         }
         reader = .errands("sbx-reader", session(2))
         dead = .errands("sbx-dead", session(3))
-        listener = WorkListener(options, life, watcher, outboxWatcher)
+        listener = WorkListener(options, life, watcher, outboxState.watcher)
     }
 
     /// Deliveries that wait: this gateway's changes, and those of others as of the last look at waiting lanes.

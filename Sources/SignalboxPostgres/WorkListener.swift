@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 internal import SignalboxThreads
 
 /// Listens for work from other gateways, on a connection and a thread of its own.

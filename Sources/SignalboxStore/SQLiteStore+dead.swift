@@ -47,7 +47,7 @@ extension SQLiteStore: DeadLetterStore {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            submitWork(body) { result in
+            submitWork({ _, db in try body(db) }) { result in
                 continuation.resume(
                     with: result.mapError { StoreError("store-failed", $0.message) })
             }

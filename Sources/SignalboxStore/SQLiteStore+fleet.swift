@@ -10,11 +10,7 @@ extension SQLiteStore: FleetStore {
     /// that has leased it knows.
     public func fleet() async throws -> Fleet {
         let (now, damage) = (nowUnixMs(), damage)
-        return try await withCheckedThrowingContinuation { continuation in
-            look({ _, db in try FleetTables.read(nowUnixMs: now, damage, db) }) {
-                continuation.resume(with: $0)
-            }
-        }
+        return try await look { _, db in try FleetTables.read(nowUnixMs: now, damage, db) }
     }
 }
 

@@ -11,8 +11,6 @@ extension SQLiteStore: HistoryStore {
 
     /// Looks at some rows.
     public func history(_ search: HistorySearch) async throws -> HistoryPage {
-        try await withCheckedThrowingContinuation { continuation in
-            look({ _, db in try HistoryTables.page(search, db) }) { continuation.resume(with: $0) }
-        }
+        try await look { _, db in try HistoryTables.page(search, db) }
     }
 }

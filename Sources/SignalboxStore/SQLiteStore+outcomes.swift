@@ -3,7 +3,7 @@ public import SignalboxCore
 
 extension SQLiteStore: OutcomeStore {
     /// The sequence number of the next outcome that is appended.
-    public var nextOutcome: UInt64 { UInt64(clamping: outcomes.value) }
+    public var nextOutcome: UInt64 { UInt64(clamping: gauges.outcomes.value) }
 
     /// Sets the receivers. Returns the position of each.
     public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
@@ -29,22 +29,16 @@ extension SQLiteStore: OutcomeStore {
     public func claimOutcomes(
         for receiver: String, forMs: UInt64
     ) async throws -> OutcomeClaim? {
-        try await withCheckedThrowingContinuation { continuation in
-            look({ _, db in
-                try OutcomeTables.place(of: receiver, db).map {
-                    OutcomeClaim(next: $0, isShared: false)
-                }
-            }) { continuation.resume(with: $0) }
+        try await look { _, db in
+            try OutcomeTables.place(of: receiver, db).map {
+                OutcomeClaim(next: $0, isShared: false)
+            }
         }
     }
 
     /// Rows from a sequence number on, in order, and whether there are more.
     public func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
-        try await withCheckedThrowingContinuation { continuation in
-            look({ hot, db in try OutcomeTables.rows(from: first, hot, db) }) {
-                continuation.resume(with: $0)
-            }
-        }
+        try await look { hot, db in try OutcomeTables.rows(from: first, hot, db) }
     }
 
     /// A receiver has taken everything below `next`.

@@ -1,7 +1,7 @@
 internal import GRDB
 public import SignalboxCore
+public import SignalboxTables
 internal import SignalboxThreads
-internal import Synchronization
 
 /// The embedded store: one SQLite file, one writer at a time, group commit.
 ///
@@ -46,7 +46,7 @@ public final class SQLiteStore: DeliveryQueue {
             [LeaseEnd], OutcomePack, done: @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void)
         /// Anything else; `done` gets an error message, or nil.
         case work(
-            @Sendable (Database) throws -> Void, done: @Sendable (String?) -> Void)
+            @Sendable (HotStatements, Database) throws -> Void, done: @Sendable (String?) -> Void)
         /// Work on the queue; with `mustHappen` it is retried until it succeeds.
         case queue(QueueWork, mustHappen: Bool, done: @Sendable (String?) -> Void)
     }
@@ -55,24 +55,18 @@ public final class SQLiteStore: DeliveryQueue {
     typealias QueueWork =
         @Sendable (Database, inout QueueTables, _ lastID: inout UInt64) throws -> Int
 
-    let token: LeaseToken
-    private let watcher: Watcher<[LaneKey]>
-    let outboxWatcher = Watcher<Void>()
+    let options: Options
     private let inbox: Gate<StoreInbox<Job>>
     /// Used only by the leading thread, see `StoreInbox`.
     private let writer: StoreWriter
-    private let waiting: SharedCount
-    let waitingMax: Int
-    private let diskFull: SharedCount
-    private let fileGone: SharedCount
-    private let failing: SharedCount
-    private let checkpoints: SharedCount
-    let outcomes: SharedCount
-    let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
-    /// Reports skipped rows.
-    let damage: DamagedRows
-    private let freeBytes: @Sendable () -> UInt64
+    let gauges: StoreGauges
+    var token: LeaseToken { writer.token }
+    var nowUnixMs: @Sendable () -> UInt64 { options.nowUnixMs }
+    /// What it knows of the outbox.
+    public let outboxState = OutboxState()
+    /// Is told of rows that cannot be read.
+    public let damage: DamagedRows
 
     /// Opens a store, or creates it.
     public static func open(_ options: Options) throws(StoreError) -> SQLiteStore {
@@ -105,73 +99,47 @@ public final class SQLiteStore: DeliveryQueue {
         } catch {
             throw files.fault(error)
         }
-        let waiting = SharedCount(start.waiting)
-        let diskFull = SharedCount(0)
-        let fileGone = SharedCount(0)
-        let failing = SharedCount(0)
-        let checkpoints = SharedCount(0)
-        let outcomes = SharedCount(Int(clamping: tables.outcomes.next))
-        let watcher = Watcher<[LaneKey]>()
-        let writer = StoreWriter(
-            queue: queue, files: files, tables: tables, options: options, waiting: waiting,
-            diskFull: diskFull, fileGone: fileGone, failing: failing,
-            checkpoints: checkpoints, outcomes: outcomes,
-            start: start, watcher: watcher)
+        let writer = StoreWriter(queue, files, tables, options, start)
         let reader = try StoreReader(files: files)
         let inbox = Gate(StoreInbox<Job>(retryNs: writer.wakeNs))
         SystemThread.start("sbx-store") { Self.run(writer, inbox) }
-        return SQLiteStore(
-            start.token, watcher, inbox, writer, waiting, diskFull, fileGone, failing, checkpoints,
-            outcomes, reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs,
-            freeBytes: { options.freeBytes(files.path) }, damage: damage)
+        return SQLiteStore(options, inbox, writer, reader, damage)
     }
 
     private init(
-        _ token: LeaseToken, _ watcher: Watcher<[LaneKey]>, _ inbox: Gate<StoreInbox<Job>>,
-        _ writer: StoreWriter, _ waiting: SharedCount,
-        _ diskFull: SharedCount, _ fileGone: SharedCount, _ failing: SharedCount,
-        _ checkpoints: SharedCount, _ outcomes: SharedCount,
-        _ reader: StoreReader, waitingMax: Int,
-        nowUnixMs: @escaping @Sendable () -> UInt64,
-        freeBytes: @escaping @Sendable () -> UInt64, damage: DamagedRows
+        _ options: Options, _ inbox: Gate<StoreInbox<Job>>, _ writer: StoreWriter,
+        _ reader: StoreReader, _ damage: DamagedRows
     ) {
-        self.damage = damage
-        self.token = token
-        self.watcher = watcher
+        self.options = options
         self.inbox = inbox
         self.writer = writer
-        self.waiting = waiting
-        self.diskFull = diskFull
-        self.fileGone = fileGone
-        self.failing = failing
-        self.checkpoints = checkpoints
-        self.outcomes = outcomes
-        self.nowUnixMs = nowUnixMs
-        self.freeBytes = freeBytes
         self.reader = reader
-        self.waitingMax = waitingMax
+        self.damage = damage
+        gauges = writer.gauges
     }
 
     /// Deliveries that were committed and are not settled.
-    public var waitingCount: Int { waiting.value }
+    public var waitingCount: Int { gauges.waiting.value }
 
     /// Only the disk's reserve is left.
-    public var isDiskFull: Bool { diskFull.value > 0 }
+    public var isDiskFull: Bool { gauges.diskFull.value > 0 }
 
     /// The database file was removed or replaced.
-    public var isFileGone: Bool { fileGone.value > 0 }
+    public var isFileGone: Bool { gauges.fileGone.value > 0 }
 
     /// The room on its disk.
     public var figures: [StoreFigure] {
         [
-            StoreFigure("signalbox_disk_free_bytes", [], Int64(clamping: freeBytes())),
+            StoreFigure(
+                "signalbox_disk_free_bytes", [],
+                Int64(clamping: options.freeBytes(writer.files.path))),
             StoreFigure(
                 "signalbox_disk_reserve_bytes", [], Int64(clamping: StoreRoom.freeBytesMin)),
         ]
     }
 
     /// The last write failed, outcomes cannot be written, or the log cannot be copied into the database.
-    public var isFailing: Bool { failing.value > 0 || checkpoints.value > 0 }
+    public var isFailing: Bool { gauges.failing.value > 0 || gauges.checkpoints.value > 0 }
 
     /// Commits an entry.
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
@@ -230,7 +198,9 @@ public final class SQLiteStore: DeliveryQueue {
     }
 
     /// Calls back with lanes that a replay gave work.
-    public func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) { watcher.set(onWork) }
+    public func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) {
+        writer.watcher.set(onWork)
+    }
 
     /// Ends leases, and appends their outcomes in the same commit.
     public func settle(
@@ -245,11 +215,11 @@ public final class SQLiteStore: DeliveryQueue {
 
     /// Runs work in the next commit, and answers with its value.
     func submitWork<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value,
+        _ body: @escaping @Sendable (HotStatements, Database) throws -> Value,
         done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
         let found = Carried<Value?>(nil)
-        let job = Job.work({ db in found.set(try body(db)) }) { fault in
+        let job = Job.work({ found.set(try body($0, $1)) }) { fault in
             if fault == nil, let value = found.value { return done(.success(value)) }
             done(.failure(fault.map { StoreFailure(message: $0) } ?? Self.closed))
         }
@@ -319,7 +289,7 @@ public final class SQLiteStore: DeliveryQueue {
         var duty = StoreInbox<Job>.Duty.none
         inbox.updateQuietly { inbox in
             duty = inbox.add(
-                job, outcomes: outcomes, of: waiting.value, by: caller,
+                job, outcomes: outcomes, of: gauges.waiting.value, by: caller,
                 nowNs: SystemClock.monotonicNs)
             return duty == .call
         }
@@ -384,16 +354,5 @@ public final class SQLiteStore: DeliveryQueue {
             return false
         }
         return isLeading
-    }
-}
-
-/// An optional callback.
-final class Watcher<News: Sendable>: Sendable {
-    private let onNews = Mutex<(@Sendable (News) -> Void)?>(nil)
-
-    func set(_ new: @escaping @Sendable (News) -> Void) { onNews.withLock { $0 = new } }
-
-    func tell(_ news: News) {
-        if let tell = onNews.withLock({ $0 }) { tell(news) }
     }
 }

@@ -12,3 +12,13 @@ final class SharedCount: Sendable {
 
     func add(_ delta: Int) { number.wrappingAdd(delta, ordering: .relaxed) }
 }
+
+/// Numbers that the writer sets and others read. Of a state, 1 stands for yes.
+struct StoreGauges: Sendable {
+    let waiting: SharedCount
+    let outcomes: SharedCount
+    let diskFull = SharedCount(0)
+    let fileGone = SharedCount(0)
+    let failing = SharedCount(0)
+    let checkpoints = SharedCount(0)
+}

@@ -5,10 +5,10 @@ internal import SignalboxThreads
 extension StoreWriter {
     func hasRoom(_ db: Database) throws -> Bool {
         guard try room.look(db) else { return room.isEnough }
-        diskFull.set(room.isEnough ? 0 : 1)
+        gauges.diskFull.set(room.isEnough ? 0 : 1)
         let reserve = "\(StoreRoom.freeBytesMin >> 20) MiB"
         let way =
-            waiting.value > 0
+            gauges.waiting.value > 0
             ? "until waiting pushes are sent, or something else on it is removed"
             : "until something else on it is removed"
         options.onNotice(
@@ -36,8 +36,8 @@ extension StoreWriter {
     /// Whether the path still leads to the file that is open.
     func lookForFile(_ db: Database) {
         let isGone = files.hasMoved(db)
-        guard isGone != (fileGone.value > 0) else { return }
-        fileGone.set(isGone ? 1 : 0)
+        guard isGone != (gauges.fileGone.value > 0) else { return }
+        gauges.fileGone.set(isGone ? 1 : 0)
         options.onNotice(
             isGone
                 ? .fileGone(

@@ -1,5 +1,6 @@
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxTables
 internal import SignalboxThreads
 
 /// Commits groups of jobs: one transaction and one fsync each.
@@ -10,15 +11,12 @@ final class StoreWriter: @unchecked Sendable {
     private let queue: DatabaseQueue
     let files: StoreFiles
     let options: SQLiteStore.Options
-    let waiting: SharedCount
-    let diskFull: SharedCount
-    let fileGone: SharedCount
-    private let outcomes: SharedCount
+    let gauges: StoreGauges
     private let checkpointer: Checkpointer
     var tables: QueueTables
     private var lastID: UInt64
-    private let token: LeaseToken
-    private let watcher: Watcher<[LaneKey]>
+    let token: LeaseToken
+    let watcher = Watcher<[LaneKey]>()
     private var lastSweepMs: UInt64 = 0
     /// When the last group was committed, by the wall clock.
     private var lastUnixMs: UInt64 = 0
@@ -51,27 +49,23 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     init(
-        queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
-        waiting: SharedCount, diskFull: SharedCount, fileGone: SharedCount,
-        failing: SharedCount, checkpoints: SharedCount, outcomes: SharedCount,
-        start: QueueTables.Start,
-        watcher: Watcher<[LaneKey]>
+        _ queue: DatabaseQueue, _ files: StoreFiles, _ tables: QueueTables,
+        _ options: SQLiteStore.Options, _ start: QueueTables.Start
     ) {
         self.queue = queue
         self.files = files
         self.tables = tables
         self.options = options
-        self.waiting = waiting
-        self.diskFull = diskFull
-        self.fileGone = fileGone
-        self.outcomes = outcomes
+        let gauges = StoreGauges(
+            waiting: SharedCount(start.waiting),
+            outcomes: SharedCount(Int(clamping: tables.outcomes.next)))
+        self.gauges = gauges
         lastID = start.lastID
         token = start.token
-        self.watcher = watcher
         room = StoreRoom(files, bytesMax: options.bytesMax, freeBytes: options.freeBytes)
-        health = StoreHealth(failing)
+        health = StoreHealth(gauges.failing)
         checkpointer = Checkpointer(path: files.path) { [files, options] fault in
-            checkpoints.set(fault == nil ? 0 : 1)
+            gauges.checkpoints.set(fault == nil ? 0 : 1)
             guard let fault else { return }
             options.onNotice(
                 .fault(
@@ -150,9 +144,9 @@ final class StoreWriter: @unchecked Sendable {
             }
             lastUnixMs = now
             let given = tables.committed()
-            waiting.add(delta)
+            gauges.waiting.add(delta)
             if isShortOfRoom { postpone(packs) }
-            outcomes.set(Int(clamping: tables.outcomes.next))
+            gauges.outcomes.set(Int(clamping: tables.outcomes.next))
             for notice in tables.takeNotices() { options.onNotice(notice) }
             for report in reports { report.tell() }
             reports.removeAll(keepingCapacity: true)
@@ -235,7 +229,7 @@ final class StoreWriter: @unchecked Sendable {
             do {
                 // Its failure must not fail the other jobs in the group.
                 try db.inSavepoint {
-                    try body(db)
+                    try body(tables.hot, db)
                     return .commit
                 }
                 reports.append(.done(nil, done))
@@ -258,12 +252,15 @@ final class StoreWriter: @unchecked Sendable {
     ) throws -> StoreAnswer {
         var count = 0
         for index in entry.items.indices { count += entry.items[index].deliveries.count }
-        guard entry.isFromOutbox || waiting.value + delta + count <= options.waitingMax else {
+        guard entry.isFromOutbox || gauges.waiting.value + delta + count <= options.waitingMax
+        else {
             return .full
         }
         guard try hasRoom(db) else { return .diskFull("the gateway's disk is full") }
         lookForFile(db)
-        guard fileGone.value == 0 else { return .failed("the gateway's database file was removed") }
+        guard gauges.fileGone.value == 0 else {
+            return .failed("the gateway's database file was removed")
+        }
         var commit = StoreCommit(token: token)
         for index in entry.items.indices {
             let isKnown = try tables.isDuplicate(
@@ -280,7 +277,7 @@ final class StoreWriter: @unchecked Sendable {
             let isCounted = !entry.items[index].badges.isEmpty
             if isCounted {
                 var item = entry.items[index]
-                commit.badges[index] = try BadgeTables.perform(on: &item, tables.hot, db)
+                commit.badges[index] = try countBadges(&item, db)
                 delta -= try insert(item, entry.receivedUnixMs, now, db)
             } else {
                 delta -= try insert(entry.items[index], entry.receivedUnixMs, now, db)
@@ -288,6 +285,18 @@ final class StoreWriter: @unchecked Sendable {
             delta += entry.items[index].deliveries.count
         }
         return .committed(commit)
+    }
+
+    /// Applies an item's badge steps to its deliveries. Returns the number after each step.
+    private func countBadges(_ item: inout StoreEntry.Item, _ db: Database) throws -> [Int32?] {
+        let link = SQLiteTables(tables.hot, db)
+        return try item.badges.map { step in
+            let number = try BadgeTable.number(after: step.number, of: step.user, link)
+            if let number {
+                for place in step.places { item.deliveries[place].badge = number }
+            }
+            return number
+        }
     }
 
     /// Returns how many older reports the item replaced.

@@ -257,9 +257,9 @@ import Testing
         try await store.write { db in
             try db.execute(
                 sql: """
-                    INSERT INTO device (app, token, kind, platform, provider, source_token, user, locale,
-                      registered, seen, online, attributes)
-                    VALUES ('', 't7', 'ios', 'ios', '', '', 'ada', '', 1, 1, 0, '')
+                    INSERT INTO device (app, token, kind, platform, provider, source_token, user_id,
+                      locale, registered, online, attributes)
+                    VALUES ('', 't7', 'ios', 'ios', '', '', 'ada', '', 1, 0, '')
                     """)
         }
         try store.close()

@@ -9,7 +9,7 @@ import Testing
     static let gateway = [
         "Signalbox", "SignalboxGateway", "SignalboxOffline", "SignalboxAdmin", "SignalboxConfig",
         "SignalboxCore", "SignalboxHTTP", "SignalboxObservability",
-        "SignalboxPluginHost", "SignalboxStore", "SignalboxPostgres",
+        "SignalboxPluginHost", "SignalboxStore", "SignalboxPostgres", "SignalboxTables",
     ].flatMap { Repository.files(under: "Sources/\($0)", endings: [".swift"]) }
 
     @Test(arguments: documents)

@@ -1,5 +1,5 @@
 public import SignalboxCore
-internal import SignalboxJSON
+internal import SignalboxTables
 
 /// Reads what a copy takes from a database.
 ///
@@ -10,21 +10,16 @@ extension PostgresContents {
 
     /// The records of a kind that follow a place.
     public func page(_ kind: StoredKind, after: String) throws -> StorePage {
-        do throws(PostgresFault) {
+        try reporting {
+            if let copied = CopiedTable.of(kind) { return try copied.page(after: after, tables) }
             return switch kind {
             case .numbers: try numbers()
-            case .devices: try devices(after: after)
-            case .badges: try badges(after: after)
-            case .values: try values(after: after)
             case .seen: try seen(after: after)
             case .waiting: try waiting(after: after)
             case .dead: try dead(after: after)
-            case .reports: try reports(after: after)
-            case .receivers: try receivers()
-            case .outcomes: try outcomes(after: after)
+            case .devices, .badges, .values, .reports, .receivers, .outcomes:
+                StorePage(after: after)
             }
-        } catch {
-            throw fault(error)
         }
     }
 
@@ -89,51 +84,6 @@ extension PostgresContents {
         return page
     }
 
-    private func devices(after: String) throws(PostgresFault) -> StorePage {
-        let rows = try rows(
-            """
-            platform, provider, token, source_token, user_id, locale, registered, attributes, app,
-            online, number
-            """, from: "device",
-            key: [("app", "text"), ("token", "text"), ("platform", "text"), ("user_id", "text")],
-            after: after)
-        return page(rows, after: after) { row in
-            func text(_ column: Int) -> String { rows.text(row, column) }
-            func number(_ column: Int) -> UInt64 { UInt64(clamping: rows.number(row, column)) }
-            return .device(
-                StoredDevice(
-                    Device(
-                        app: text(9), platform: text(1), provider: text(2), token: text(3),
-                        sourceToken: text(4), user: text(5), locale: text(6),
-                        registeredUnixMs: number(7), attributes: [Attribute](jsonText: text(8))),
-                    onlineUntilUnixMs: number(10), number: number(11)))
-        }
-    }
-
-    private func badges(after: String) throws(PostgresFault) -> StorePage {
-        let rows = try rows(
-            "app, user_id, number", from: "badge", key: [("app", "text"), ("user_id", "text")],
-            after: after)
-        return page(rows, after: after) { row in
-            .badge(
-                UserKey(app: rows.text(row, 1), user: rows.text(row, 2)),
-                Int32(clamping: rows.number(row, 3)))
-        }
-    }
-
-    private func values(after: String) throws(PostgresFault) -> StorePage {
-        let max = 200
-        let rows = try rows(
-            "instance, key, value, expires", from: "value",
-            key: [("instance", "text"), ("key", "text")], max: max, after: after)
-        return page(rows, max: max, after: after) { row in
-            .value(
-                instance: rows.text(row, 1), key: rows.text(row, 2),
-                bytes: Array(rows.bytes(row, 3)),
-                untilUnixMs: rows.optional(row, 4).map { UInt64(clamping: $0) })
-        }
-    }
-
     /// A key that came again after it had expired may be there twice.
     private func seen(after: String) throws(PostgresFault) -> StorePage {
         var values = Parameters()
@@ -154,39 +104,6 @@ extension PostgresContents {
         page.records = zip(0..., page.records).filter { rows.bytes($0.0, 1).count == 16 }.map(\.1)
         page.damaged = count - page.records.count
         return page
-    }
-
-    private func reports(after: String) throws(PostgresFault) -> StorePage {
-        let entries = try OutboxTables.read(
-            after: Int64(after) ?? 0, max: Self.rowsMax, link, byNs: deadlineNs)
-        var page = StorePage(after: after)
-        page.records = entries.map { .report($0) }
-        if let last = entries.last { page.end = "\(last.id)" }
-        page.isLast = entries.count < Self.rowsMax
-        return page
-    }
-
-    private func receivers() throws(PostgresFault) -> StorePage {
-        let rows = try run("SELECT name, next FROM signalbox.outcome_receiver ORDER BY name")
-        var page = StorePage(after: "")
-        page.records = (0..<rows.count).map {
-            .receiver(rows.text($0, 0), next: UInt64(clamping: rows.number($0, 1)))
-        }
-        return page
-    }
-
-    private func outcomes(after: String) throws(PostgresFault) -> StorePage {
-        let max = 16
-        let rows = try rows(
-            "first, count, at, records", from: "outcome", key: [("first", "bigint")],
-            where: "\(OutcomeTables.end) > \(TableCounts.floor)", max: max, after: after)
-        return page(rows, max: max, after: after) { row in
-            .outcomes(
-                OutcomeRow(
-                    first: rows.unsigned(row, 1), count: Int(clamping: rows.unsigned(row, 2)),
-                    bytes: Array(rows.bytes(row, 4))),
-                unixMs: UInt64(clamping: rows.number(row, 3)))
-        }
     }
 
     // MARK: Deliveries

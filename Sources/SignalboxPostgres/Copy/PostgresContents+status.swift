@@ -17,7 +17,7 @@ extension PostgresContents {
                 address, usesNames: false, locks: LockWait(maxMs: LockWait.lookMs))
             let hasCopy = try opening.reporting { () throws(PostgresFault) in
                 guard try opening.hasTables() else { return false }
-                return try opening.run(CopyTable.isThere).number(0, 0) != 0
+                return try opening.run(Opening.isThere()).number(0, 0) != 0
             }
             return hasCopy ? StoreError.unfinishedCopy(address.place) : nil
         } catch {
@@ -38,7 +38,7 @@ extension PostgresContents {
             case Schema.number: .current(Schema.number)
             case let number: .unknown(number, known: Schema.number)
             }
-        out.hasUnfinishedCopy = try run(CopyTable.isThere).number(0, 0) != 0
+        out.hasUnfinishedCopy = try run(Opening.isThere()).number(0, 0) != 0
         guard out.schema != .missing else { return out }
         let gateways = try run(
             """
@@ -50,7 +50,10 @@ extension PostgresContents {
                 name: gateways.text(row, 0), silentMs: UInt64(clamping: gateways.number(row, 1)))
         }
         guard case .current = out.schema else { return out }
-        out.counts = try TableCounts.all(link)
+        let deadlineNs = SystemClock.monotonicNs + maxNs
+        out.counts = try PostgresFault.only {
+            try TableCounts.all(PostgresTables(link: link, deadlineNs: deadlineNs))
+        }
         let lanes = try run(TableCounts.waiting)
         out.lanes = (0..<lanes.count).map { row in
             (LaneKey(lanes, row, from: 0), Int(lanes.number(row, 3)))

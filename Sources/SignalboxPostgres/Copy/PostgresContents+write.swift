@@ -1,5 +1,5 @@
 public import SignalboxCore
-internal import SignalboxJSON
+internal import SignalboxTables
 internal import SignalboxThreads
 
 /// Adds what a copy brings to a database.
@@ -9,45 +9,23 @@ extension PostgresContents {
         _ records: [StoredRecord], mark: CopyMark?, replacing old: CopyMark?
     ) throws {
         var isOther = false
-        do throws(PostgresFault) {
+        do {
             try makeLanes(of: records)
             _ = try run(Statement.beginSQL)
             isOther = try readMark() != old
             if !isOther {
-                send(records)
-                send(mark)
+                try send(records)
+                try CopyMark.write(mark, tables)
             }
             link.send(isOther ? .rollback : .commit)
             _ = try finish()
-        } catch {
+        } catch let error as PostgresFault {
             if error.kind == .refused { _ = try? run("ROLLBACK") }
             throw fault(error)
         }
         guard !isOther else {
             throw StoreError("store-in-use", "another copy writes into the database \(place)")
         }
-    }
-
-    private func send(_ mark: CopyMark?) {
-        guard let mark else {
-            link.send(Statement("", "DROP TABLE IF EXISTS signalbox.copied"))
-            link.send(Statement("", "ALTER TABLE signalbox.copy RENAME TO copied"))
-            return
-        }
-        link.send(Statement("", CopyTable.make))
-        link.send(Statement("", "DELETE FROM signalbox.copy"))
-        var values = Parameters()
-        values.add(mark.source)
-        values.add(mark.kind.rawValue)
-        values.add(mark.after)
-        values.add(Int64(mark.damaged))
-        link.send(
-            Statement(
-                "",
-                """
-                INSERT INTO signalbox.copy (source, kind, after, damaged)
-                VALUES ($1::text, $2::text, $3::text, $4::bigint)
-                """), values)
     }
 
     private func makeLanes(of records: [StoredRecord]) throws(PostgresFault) {
@@ -63,8 +41,7 @@ extension PostgresContents {
         if ids.count < count { ids = IDRange.of(try run(QueueSQL.nextRange.sql)) }
     }
 
-    private func send(_ records: [StoredRecord]) {
-        var devices: [StoredDevice] = []
+    private func send(_ records: [StoredRecord]) throws {
         var seen: [(SeenKey, UInt64)] = []
         var drafts = Drafts()
         var singles = DeliveryRows()
@@ -72,25 +49,6 @@ extension PostgresContents {
         for record in records {
             switch record {
             case .numbers(let numbers): send(numbers)
-            case .device(let device): devices.append(device)
-            case .badge(let user, let number):
-                var values = Parameters()
-                values.add(user.app)
-                values.add(user.user)
-                values.add(Int64(number))
-                insert(
-                    "badge (app, user_id, number) VALUES ($1::text, $2::text, $3::bigint)", values)
-            case .value(let instance, let key, let bytes, let until):
-                var values = Parameters()
-                values.add(instance)
-                values.add(key)
-                values.add(bytes)
-                values.add(until.map { Int64(clamping: $0) })
-                insert(
-                    """
-                    value (instance, key, value, expires)
-                    VALUES ($1::text, $2::text, $3::bytea, $4::bigint)
-                    """, values)
             case .seen(let key, let until): seen.append((key, until))
             case .delivery(let stored):
                 let lane = lanes[LaneKey(stored.delivery)] ?? 0
@@ -103,24 +61,15 @@ extension PostgresContents {
                         stored.delivery, receivedUnixMs: stored.receivedUnixMs, lane: lane, due: 0,
                         owner: 0)
                 }
-            case .report(let entry): OutboxTables.restore(entry, link)
-            case .receiver(let name, let next):
-                var values = Parameters()
-                values.add(name)
-                values.add(next)
-                insert("outcome_receiver (name, next) VALUES ($1::text, $2::bigint)", values)
-            case .outcomes(let row, let unixMs): send(row, unixMs)
+            case .outcomes(let row, _): takePlace(of: row)
+            case .device, .badge, .value, .report, .receiver: break
             }
         }
-        if !devices.isEmpty { DeviceTables.restore(devices, link) }
+        try CopiedTable.insert(records, tables)
         if !seen.isEmpty { send(seen) }
         if singles.count > 0 { link.send(QueueSQL.insertRows, singles.parameters) }
         if dead.count > 0 { link.send(CopiedDead.insert, dead.parameters) }
         send(drafts.take())
-    }
-
-    private func insert(_ what: String, _ values: Parameters) {
-        link.send(Statement("", "INSERT INTO signalbox.\(what)"), values)
     }
 
     private func send(_ numbers: StoredNumbers) {
@@ -142,9 +91,13 @@ extension PostgresContents {
         // The newest row says which number is next; nobody reads this one.
         link.send(Statement("", "DELETE FROM signalbox.outcome"))
         guard numbers.nextOutcome > 1 else { return }
-        send(
-            OutcomeRow(first: numbers.nextOutcome - 1, count: 1, bytes: []),
-            SystemClock.unixMs)
+        tables.insert(
+            [
+                [
+                    .number(clamping: numbers.nextOutcome - 1), .number(1),
+                    .number(clamping: SystemClock.unixMs), .bytes([]),
+                ]
+            ], into: Tables.outcome)
     }
 
     private func advance(_ sequence: String, past number: UInt64) {
@@ -159,13 +112,8 @@ extension PostgresContents {
                 """), values)
     }
 
-    /// Takes the place of the row that says which number is next.
-    private func send(_ row: OutcomeRow, _ unixMs: UInt64) {
-        var values = Parameters()
-        values.add(row.first)
-        values.add(Int64(row.count))
-        values.add(unixMs)
-        values.add(row.bytes)
+    /// It takes the place of the row that says which number is next.
+    private func takePlace(of row: OutcomeRow) {
         var place = Parameters()
         place.add(row.first)
         link.send(
@@ -175,22 +123,19 @@ extension PostgresContents {
                 DELETE FROM signalbox.outcome
                 WHERE first + count > $1::bigint AND records = ''::bytea
                 """), place)
-        insert(
-            """
-            outcome (part, first, count, at, records)
-            VALUES (\(CurrentHalf.of("outcome")), $1::bigint, $2::bigint, $3::bigint, $4::bytea)
-            """, values)
     }
 
     private func send(_ seen: [(key: SeenKey, until: UInt64)]) {
         var values = Parameters()
         values.add(seen.map(\.key.bytes))
         values.add(seen.map { Int64(clamping: $0.until) })
-        insert(
-            """
-            seen (key, until)
-            SELECT key, until FROM unnest($1::bytea[], $2::bigint[]) AS new (key, until)
-            """, values)
+        link.send(
+            Statement(
+                "",
+                """
+                INSERT INTO signalbox.seen (key, until)
+                SELECT key, until FROM unnest($1::bytea[], $2::bigint[]) AS new (key, until)
+                """), values)
     }
 
     private func send(_ blocks: [Drafts.Block]) {
@@ -256,33 +201,5 @@ private struct CopiedDead {
         out.add(bodies)
         stale.put(into: &out)
         return out
-    }
-}
-
-extension DeviceTables {
-    /// Adds devices of a copy.
-    static func restore(_ devices: [StoredDevice], _ link: PostgresLink) {
-        var values = Parameters()
-        let texts: [(StoredDevice) -> String] = [
-            { $0.device.app }, { $0.device.token }, { $0.device.user },
-            { $0.device.provider.isEmpty ? $0.device.platform : $0.device.provider },
-            { $0.device.platform }, { $0.device.provider }, { $0.device.sourceToken },
-            { $0.device.locale },
-            { $0.device.attributes.isEmpty ? "" : $0.device.attributes.jsonText },
-        ]
-        for text in texts { values.add(devices.map(text)) }
-        let numbers: [(StoredDevice) -> UInt64] = [
-            \.number, \.device.registeredUnixMs, \.onlineUntilUnixMs,
-        ]
-        for number in numbers { values.add(devices.map { Int64(clamping: number($0)) }) }
-        link.send(
-            Statement(
-                "",
-                """
-                INSERT INTO signalbox.device (app, token, user_id, kind, platform, provider, source_token,
-                  locale, attributes, number, registered, online)
-                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-                  $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[])
-                """), values)
     }
 }

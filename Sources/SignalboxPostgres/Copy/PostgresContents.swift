@@ -1,4 +1,5 @@
 public import SignalboxCore
+internal import SignalboxTables
 internal import SignalboxThreads
 
 /// What a database holds, while no gateway uses it.
@@ -6,7 +7,7 @@ public final class PostgresContents: StoreContents {
     /// How long a gateway that lives may say nothing: it beats every five seconds.
     public static let silenceMs: Int64 = 15_000
     /// How long statements may take.
-    private static let maxNs: UInt64 = 600_000_000_000
+    static let maxNs: UInt64 = 600_000_000_000
 
     let link: PostgresLink
     /// Host and database.
@@ -101,7 +102,7 @@ public final class PostgresContents: StoreContents {
 
     /// How many records there are.
     public func counts() throws -> [StoredKind: Int] {
-        do throws(PostgresFault) { return try TableCounts.all(link) } catch { throw fault(error) }
+        try reporting { try TableCounts.all(tables) }
     }
 
     /// Ends the connection.
@@ -122,6 +123,12 @@ public final class PostgresContents: StoreContents {
 
     func finish() throws(PostgresFault) -> [Rows] {
         try link.finish(byNs: SystemClock.monotonicNs + Self.maxNs)
+    }
+
+    var tables: PostgresTables { PostgresTables(link: link, deadlineNs: deadlineNs) }
+
+    func reporting<Value>(_ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch let error as PostgresFault { throw fault(error) }
     }
 
     func fault(_ fault: PostgresFault) -> StoreError {
@@ -145,26 +152,13 @@ public final class PostgresContents: StoreContents {
     // MARK: The mark of a copy
 
     /// How far the copy into this database has come.
-    public func mark() throws -> CopyMark? {
-        do throws(PostgresFault) { return try readMark() } catch { throw fault(error) }
-    }
+    public func mark() throws -> CopyMark? { try reporting { try readMark() } }
 
     /// The last mark of the copy that made this database's store.
-    public func finished() throws -> CopyMark? {
-        do throws(PostgresFault) { return try readMark("copied") } catch { throw fault(error) }
-    }
+    public func finished() throws -> CopyMark? { try reporting { try readMark("copied") } }
 
-    func readMark(_ table: String = "copy") throws(PostgresFault) -> CopyMark? {
-        guard try run(CopyTable.isThere(table)).number(0, 0) != 0 else { return nil }
-        let rows = try run(
-            "SELECT source, kind, after, damaged FROM signalbox.\(table) FOR UPDATE")
-        guard rows.count > 0 else { return CopyMark(source: "") }
-        guard let kind = StoredKind(rawValue: rows.text(0, 1)) else {
-            throw PostgresFault(
-                kind: .refused, message: "a newer signalbox began the copy; run that version")
-        }
-        return CopyMark(
-            source: rows.text(0, 0), kind: kind, after: rows.text(0, 2),
-            damaged: Int(clamping: rows.unsigned(0, 3)))
+    func readMark(_ table: String = "copy") throws -> CopyMark? {
+        guard try run(Opening.isThere(table)).number(0, 0) != 0 else { return nil }
+        return try CopyMark.read(from: table, tables)
     }
 }

@@ -1,85 +1,136 @@
+internal import SignalboxTables
+
 /// Arguments of a statement in PostgreSQL's binary form, in their order.
 struct Parameters: Sendable {
-    /// Of the arrays that are sent, by the server's numbers of types.
-    private enum Element: Int32 {
+    /// The server's numbers of types.
+    private enum ValueType: UInt32 {
         case bytes = 17
         case int8 = 20
         case text = 25
+        case bytesArray = 1001
+        case textArray = 1009
+        case int8Array = 1016
+
+        init(_ type: StoreTable.ValueType) {
+            self =
+                switch type {
+                case .number: .int8
+                case .text: .text
+                case .bytes: .bytes
+                }
+        }
+
+        var array: ValueType {
+            switch self {
+            case .bytes, .bytesArray: .bytesArray
+            case .text, .textArray: .textArray
+            case .int8, .int8Array: .int8Array
+            }
+        }
     }
 
     private(set) var bytes: [UInt8] = []
     /// Where each begins and how long it is; -1 for NULL.
     private(set) var places: [(start: Int, count: Int)] = []
+    /// The type of each.
+    private(set) var types: [UInt32] = []
 
-    mutating func add(_ number: Int64) { place { $0.put(number) } }
+    init() {}
+
+    init(_ values: [TableValue]) {
+        for value in values {
+            switch value {
+            case .number(let number): add(number)
+            case .text(let text): add(text)
+            case .bytes(let bytes?): add(bytes)
+            case .bytes(nil): addNull(.bytes)
+            }
+        }
+    }
+
+    mutating func add(_ number: Int64) { place(.int8) { $0.put(number) } }
 
     mutating func add(_ number: UInt64) { add(Int64(clamping: number)) }
 
     mutating func add(_ number: Int64?) {
-        guard let number else { return places.append((bytes.count, -1)) }
+        guard let number else { return addNull(.int8) }
         add(number)
     }
 
     /// PostgreSQL's texts hold no zero byte, which is left out.
-    mutating func add(_ text: String) { place { $0.put(text) } }
+    mutating func add(_ text: String) { place(.text) { $0.put(text) } }
 
     mutating func add(_ text: String?) {
-        guard let text else { return places.append((bytes.count, -1)) }
+        guard let text else { return addNull(.text) }
         add(text)
     }
 
-    mutating func add(_ blob: [UInt8]) { place { $0.bytes += blob } }
+    mutating func add(_ blob: [UInt8]) { place(.bytes) { $0.bytes += blob } }
 
     mutating func add(_ numbers: [Int64]) {
-        array(.int8, numbers.count) { out in
-            for number in numbers {
+        array(.int8, numbers) { out, number in
+            out.put(Int32(8))
+            out.put(number)
+        }
+    }
+
+    mutating func add(_ texts: [String]) { array(.text, texts) { $0.putCounted($1) } }
+
+    mutating func add(_ blobs: [[UInt8]]) { array(.bytes, blobs) { $0.putCounted($1) } }
+
+    /// A column of rows, as an array.
+    mutating func add(_ type: StoreTable.ValueType, _ column: [TableValue]) {
+        array(ValueType(type), column) { out, value in
+            switch value {
+            case .number(let number?):
                 out.put(Int32(8))
                 out.put(number)
+            case .text(let text?): out.putCounted(text)
+            case .bytes(let bytes?): out.putCounted(bytes)
+            case .number(nil), .text(nil), .bytes(nil): out.put(Int32(-1))
             }
         }
     }
 
-    mutating func add(_ texts: [String]) {
-        array(.text, texts.count) { out in
-            for text in texts {
-                let start = out.bytes.count
-                out.put(Int32(0))
-                out.put(text)
-                let count = Int32(out.bytes.count - start - 4)
-                withUnsafeBytes(of: count.bigEndian) {
-                    out.bytes.replaceSubrange(start..<start + 4, with: $0)
-                }
-            }
-        }
+    private mutating func addNull(_ type: ValueType) {
+        places.append((bytes.count, -1))
+        types.append(type.rawValue)
     }
 
-    mutating func add(_ blobs: [[UInt8]]) {
-        array(.bytes, blobs.count) { out in
-            for blob in blobs {
-                out.put(Int32(blob.count))
-                out.bytes += blob
-            }
-        }
-    }
-
-    private mutating func place(_ write: (inout Self) -> Void) {
+    private mutating func place(_ type: ValueType, _ write: (inout Self) -> Void) {
         let start = bytes.count
         write(&self)
         places.append((start, bytes.count - start))
+        types.append(type.rawValue)
     }
 
     /// One dimension that begins at 1.
-    private mutating func array(_ kind: Element, _ count: Int, _ write: (inout Self) -> Void) {
-        place { out in
-            out.put(Int32(count == 0 ? 0 : 1))
+    private mutating func array<Value>(
+        _ type: ValueType, _ values: [Value], _ write: (inout Self, Value) -> Void
+    ) {
+        place(type.array) { out in
+            out.put(Int32(values.isEmpty ? 0 : 1))
             // Whether there may be NULLs: the server looks for itself.
             out.put(Int32(1))
-            out.put(kind.rawValue)
-            guard count > 0 else { return }
-            out.put(Int32(count))
+            out.put(type.rawValue)
+            guard !values.isEmpty else { return }
+            out.put(Int32(values.count))
             out.put(Int32(1))
-            write(&out)
+            for value in values { write(&out, value) }
         }
+    }
+
+    private mutating func putCounted(_ blob: [UInt8]) {
+        put(Int32(blob.count))
+        bytes += blob
+    }
+
+    private mutating func putCounted(_ text: String) {
+        let start = bytes.count
+        put(Int32(0))
+        put(text)
+        let count = Int32(bytes.count - start - 4)
+        withUnsafeBytes(of: count.bigEndian) { bytes.replaceSubrange(start..<start + 4, with: $0) }
     }
 
     private mutating func put(_ text: String) {

@@ -124,7 +124,11 @@ final class PostgresLink {
         guard fault == nil else { return statementCount }
         let isNamed = usesNames && !statement.name.isEmpty
         if isNamed, prepared.insert(statement.name).inserted {
-            guard PQsendPrepare(connection, statement.name, statement.sql, 0, nil) == 1 else {
+            let types = parameters.types
+            guard
+                PQsendPrepare(
+                    connection, statement.name, statement.sql, Int32(types.count), types) == 1
+            else {
                 fail()
                 return statementCount
             }
@@ -149,7 +153,8 @@ final class PostgresLink {
                 ? PQsendQueryPrepared(
                     connection, statement.name, count, values, counts, formats, 1) == 1
                 : PQsendQueryParams(
-                    connection, statement.sql, count, nil, values, counts, formats, 1) == 1
+                    connection, statement.sql, count, parameters.types, values, counts, formats, 1)
+                    == 1
         }
     }
 

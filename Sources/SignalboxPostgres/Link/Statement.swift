@@ -1,4 +1,4 @@
-/// A statement with its name on the server. Casts in the text say of which types its arguments are.
+/// A statement with its name on the server. Its arguments say of which types they are.
 struct Statement: Sendable {
     /// Empty: it is parsed each time, as statements that are built from parts.
     let name: String

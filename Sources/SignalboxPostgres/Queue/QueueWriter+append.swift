@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 internal import Synchronization
 
 /// What comes in.
@@ -148,8 +149,10 @@ extension QueueWriter {
         guard !counting.isEmpty else { return }
         for arrival in counting {
             for step in arrival.item.badges {
-                BadgeTables.ask(step.number, of: step.user, group, transaction) {
-                    arrival.numbers.append($0)
+                let (statement, values) = BadgeTable.step(step.number, of: step.user)
+                group.ask(transaction, Statement(statement), Parameters(values)) { rows in
+                    arrival.numbers.append(
+                        rows.count == 0 ? nil : Int32(clamping: rows.number(0, 0)))
                 }
             }
         }

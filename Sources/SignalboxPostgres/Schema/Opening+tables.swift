@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// Checks and creates the tables that a gateway or a command uses.
 extension Opening {
@@ -17,7 +18,7 @@ extension Opening {
         try reporting { () throws(PostgresFault) in
             guard try !hasTables() else { return }
             _ = try run("CREATE SCHEMA IF NOT EXISTS signalbox")
-            _ = try run(CopyTable.make)
+            _ = try run(CopyMark.makeTable.postgres)
         }
     }
 
@@ -96,5 +97,12 @@ extension Opening {
         } catch {
             guard error.kind == .refused else { throw error }
         }
+    }
+}
+
+extension Opening {
+    /// The table of a copy that is not finished.
+    static func isThere(_ table: String = "copy") -> String {
+        "SELECT to_regclass('signalbox.\(table)') IS NOT NULL"
     }
 }

@@ -1,3 +1,5 @@
+internal import SignalboxTables
+
 /// The tables, and their number in `meta`.
 ///
 /// The number changes only with tables that gateways of this version could not use; then a list of steps from number to
@@ -8,7 +10,7 @@ enum Schema {
 
     static let tables =
         sequences + [gateway, lane] + block + delivery + dead + seen + mark + outcomes + devices
-        + [outbox, value] + history
+        + [Tables.outbox.postgres(), Tables.value.postgres()] + history
 
     /// Settings that make things faster. A database that does not know them does without.
     static let tuning =
@@ -149,51 +151,24 @@ enum Schema {
             "CREATE TABLE signalbox.outcome_order (id bigint PRIMARY KEY)",
             "INSERT INTO signalbox.outcome_order (id) VALUES (1)",
             // `sender`: the life that sends to it, `until` when. `named`: when a configuration last had it.
-            """
-            CREATE TABLE signalbox.outcome_receiver (
-              name text PRIMARY KEY, next bigint NOT NULL, sender bigint NOT NULL DEFAULT 0,
-              until bigint NOT NULL DEFAULT 0, named bigint NOT NULL DEFAULT 0)
-            """,
+            Tables.receiver.postgres(also: [
+                "sender bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0",
+                "named bigint NOT NULL DEFAULT 0",
+            ]),
         ]
         + parted(
             "outcome",
             """
-            first bigint NOT NULL, count bigint NOT NULL, at bigint NOT NULL, records bytea NOT NULL,
-            part bigint NOT NULL DEFAULT 0, PRIMARY KEY (first, part)
+            \(Tables.outcome.columnsSQL), part bigint NOT NULL DEFAULT 0, PRIMARY KEY (first, part)
             """)
 
     /// The same text may be a token of several senders.
     private static let devices = [
-        """
-        CREATE TABLE signalbox.device (
-          app text NOT NULL, token text NOT NULL, user_id text NOT NULL, number bigint NOT NULL,
-          kind text NOT NULL, platform text NOT NULL, provider text NOT NULL,
-          source_token text NOT NULL, locale text NOT NULL, registered bigint NOT NULL,
-          online bigint NOT NULL, attributes text NOT NULL,
-          PRIMARY KEY (app, token, platform, user_id))
-        """,
+        Tables.device.postgres(),
         "CREATE INDEX device_user ON signalbox.device (user_id, app)",
         "CREATE INDEX device_token ON signalbox.device (token)",
-        """
-        CREATE TABLE signalbox.badge (
-          app text NOT NULL, user_id text NOT NULL, number bigint NOT NULL,
-          PRIMARY KEY (app, user_id))
-        """,
+        Tables.badge.postgres(),
     ]
-
-    private static let outbox = """
-        CREATE TABLE signalbox.outbox (
-          id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, instance text NOT NULL,
-          kind bigint NOT NULL, at bigint NOT NULL, reason text NOT NULL, subject text NOT NULL,
-          event bigint NOT NULL, is_deduped boolean NOT NULL, app text NOT NULL,
-          device bytea NOT NULL)
-        """
-
-    private static let value = """
-        CREATE TABLE signalbox.value (
-          instance text NOT NULL, key text NOT NULL, value bytea NOT NULL, expires bigint,
-          PRIMARY KEY (instance, key))
-        """
 
     /// The history of events and deliveries.
     private static let history =

@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// The stream of outcomes, and each receiver's position.
 ///
@@ -10,8 +11,7 @@ enum OutcomeTables {
 
     /// The next number. The newest row is in the current half, unless that is empty; the end of the other one may be
     /// nothing but dead rows.
-    static let end =
-        "(least(greatest(first, 0), \(StoredNumber.max)) + least(greatest(count, 0), \(Int32.max)))"
+    static let end = CopiedTable.outcomesEnd
 
     private static let newest = """
         coalesce((SELECT \(end) FROM signalbox.outcome

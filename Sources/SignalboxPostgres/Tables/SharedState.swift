@@ -33,14 +33,3 @@ final class SharedState: Sendable {
         self.outcomes = Atomic(outcomes)
     }
 }
-
-/// A callback that may be set later.
-final class Watcher<News: Sendable>: Sendable {
-    private let onNews = Mutex<(@Sendable (News) -> Void)?>(nil)
-
-    func set(_ new: @escaping @Sendable (News) -> Void) { onNews.withLock { $0 = new } }
-
-    func tell(_ news: News) {
-        if let tell = onNews.withLock({ $0 }) { tell(news) }
-    }
-}

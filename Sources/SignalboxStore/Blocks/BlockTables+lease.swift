@@ -59,7 +59,7 @@ extension BlockTables {
         func isNextUnreadable() throws -> Bool {
             guard !unreadable.isEmpty, let peek = try row(.peekBlock) else { return false }
             defer { peek.end() }
-            return unreadable.contains(peek.integer(0))
+            return unreadable.contains(peek.number(0))
         }
         while true {
             let isReadable = try !isNextUnreadable()
@@ -69,23 +69,23 @@ extension BlockTables {
             } catch let error where isReadable && Self.isDamage(error) {
                 // The index still has its number and the count of its deliveries.
                 guard let peek = try row(.peekBlock) else { throw error }
-                unreadable.insert(peek.integer(0))
+                unreadable.insert(peek.number(0))
                 peek.end()
                 hasFoundDamage = true
                 throw error
             }
             guard let found else { return nil }
             defer { found.end() }
-            let number = found.integer(0)
+            let number = found.number(0)
             lane.cursor[rank] = number
             guard open[number] == nil else { continue }
             let read = { BlockReader($0, lane: name) }
-            let reader = isReadable ? found.withBlob(3, read) : .unreadable
-            let stored = reader.isBroken ? min(max(0, found.integer(1)), Int64(Marks.count)) : 0
+            let reader = isReadable ? found.withBytes(3, read) : .unreadable
+            let stored = reader.isBroken ? min(max(0, found.number(1)), Int64(Marks.count)) : 0
             let block = OpenBlock(
                 id: number, lane: id, name: name, rank: rank,
                 count: max(Int(stored), reader.deliveries.count),
-                marks: found.isNull(2) ? nil : found.withBlob(2) { Marks($0) })
+                marks: found.isNull(2) ? nil : found.withBytes(2) { Marks($0) })
             block.isDamaged = !isReadable
             return (block, reader)
         }
@@ -137,7 +137,7 @@ extension BlockTables {
                 peek.bind(Int64(rank))
                 peek.bind(lane.cursor[rank])
                 guard try peek.step() else { break }
-                let number = peek.integer(0)
+                let number = peek.number(0)
                 peek.end()
                 guard open[number] != nil else { return true }
                 lane.cursor[rank] = number

@@ -231,7 +231,7 @@ struct BlockTables {
             throw found(error, in: block)
         }
         defer { select.end() }
-        return select.withBlob(0) { BlockReader($0, lane: block.name) }
+        return select.withBytes(0) { BlockReader($0, lane: block.name) }
     }
 
     private mutating func found(_ damage: any Error, in block: OpenBlock) -> any Error {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import SignalboxCore
-internal import SignalboxJSON
+internal import SignalboxTables
 
 /// Reads what a copy takes from a data folder.
 extension SQLiteContents {
@@ -13,17 +13,16 @@ extension SQLiteContents {
     /// The records of a kind that follow a place.
     public func page(_ kind: StoredKind, after: String) throws -> StorePage {
         try read { db in
-            switch kind {
+            if let copied = CopiedTable.of(kind) {
+                return try copied.page(after: after, self.link(db))
+            }
+            return switch kind {
             case .numbers: try self.numbers(db)
-            case .devices: try self.devices(after: after, db)
-            case .badges: try self.badges(after: after, db)
-            case .values: try self.values(after: after, db)
             case .seen: try self.seen(after: after, db)
             case .waiting: try self.waiting(after: after, db)
             case .dead: try self.dead(after: after, db)
-            case .reports: try self.reports(after: after, db)
-            case .receivers: try self.receivers(db)
-            case .outcomes: try self.outcomes(after: after, db)
+            case .devices, .badges, .values, .reports, .receivers, .outcomes:
+                StorePage(after: after)
             }
         }
     }
@@ -61,62 +60,9 @@ extension SQLiteContents {
                     lastReport: try number("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"),
                     nextOutcome: outcomes.next,
                     lastRegistration: try number(
-                        "SELECT value FROM counter WHERE name = '\(DeviceTables.counter)'")))
+                        "SELECT value FROM counter WHERE name = 'device'")))
         ]
         return page
-    }
-
-    private func devices(after: String, _ db: Database) throws -> StorePage {
-        try page(
-            "SELECT CAST(id AS TEXT) AS place, * FROM device WHERE id > ? ORDER BY id",
-            [Int64(after) ?? 0], after: after, db
-        ) { row in
-            .device(
-                StoredDevice(
-                    Device(
-                        app: try row.text("app"), platform: try row.text("platform"),
-                        provider: try row.text("provider"), token: try row.text("token"),
-                        sourceToken: try row.text("source_token"), user: try row.text("user"),
-                        locale: try row.text("locale"),
-                        registeredUnixMs: try row.time("registered"),
-                        attributes: [Attribute](jsonText: try row.text("attributes"))),
-                    onlineUntilUnixMs: try row.time("online"), number: try row.unsigned("id")))
-        }
-    }
-
-    /// Rows whose key has two texts, which their place holds as JSON.
-    private static func after(_ place: String, _ names: String) -> (String, StatementArguments) {
-        guard !place.isEmpty else { return ("", []) }
-        return (
-            "WHERE (\(names)) > (json_extract(?1, '$[0]'), json_extract(?1, '$[1]'))", [place]
-        )
-    }
-
-    private func badges(after: String, _ db: Database) throws -> StorePage {
-        let (condition, arguments) = Self.after(after, "app, user")
-        return try page(
-            "SELECT json_array(CAST(app AS TEXT), CAST(user AS TEXT)) AS place, app, user, number FROM badge \(condition) ORDER BY app, user",
-            arguments, after: after, db
-        ) { row in
-            .badge(
-                UserKey(app: try row.text("app"), user: try row.text("user")),
-                Int32(clamping: try row.number("number")))
-        }
-    }
-
-    private func values(after: String, _ db: Database) throws -> StorePage {
-        let (condition, arguments) = Self.after(after, "instance, key")
-        return try page(
-            """
-            SELECT json_array(CAST(instance AS TEXT), CAST(key AS TEXT)) AS place, instance, key, value, expires FROM value \(condition)
-            ORDER BY instance, key
-            """, arguments, max: 200, after: after, db
-        ) { row in
-            .value(
-                instance: try row.text("instance"), key: try row.text("key"),
-                bytes: Array(try row.bytes("value")),
-                untilUnixMs: try row.optional("expires").map { UInt64(clamping: $0) })
-        }
     }
 
     /// First those of the tree that are not recent, then the recent ones.
@@ -153,45 +99,6 @@ extension SQLiteContents {
         }
         page.isLast = keys.count <= Self.rowsMax
         return page
-    }
-
-    private func reports(after: String, _ db: Database) throws -> StorePage {
-        var page = StorePage(after: after)
-        let (entries, damaged) = try OutboxTables.read(
-            after: Int64(after) ?? 0, max: Self.rowsMax, db)
-        page.records = entries.map { .report($0) }
-        page.damaged = damaged.count
-        let last = max(Int64(clamping: entries.last?.id ?? 0), damaged.last ?? 0)
-        if last > 0 { page.end = "\(last)" }
-        page.isLast = entries.count + damaged.count < Self.rowsMax
-        return page
-    }
-
-    private func receivers(_ db: Database) throws -> StorePage {
-        var page = StorePage(after: "")
-        page.records = try Row.fetchAll(
-            db, sql: "SELECT name, next FROM outcome_receiver ORDER BY name"
-        ).compactMap { row in
-            guard let name = try? row.text("name") else { return nil }
-            return .receiver(name, next: (try? row.unsigned("next")) ?? 0)
-        }
-        return page
-    }
-
-    private func outcomes(after: String, _ db: Database) throws -> StorePage {
-        try page(
-            """
-            SELECT CAST(first AS TEXT) AS place, first, count, at, records FROM outcome
-            WHERE first + count > \(StoredCounts.floor) AND first > ? ORDER BY first
-            """, [Int64(after) ?? 0], max: 16, after: after, db
-        ) { row in
-            .outcomes(
-                OutcomeRow(
-                    first: try row.unsigned("first"),
-                    count: Int(clamping: try row.unsigned("count")),
-                    bytes: Array(try row.bytes("records"))),
-                unixMs: try row.time("at"))
-        }
     }
 
     // MARK: Deliveries

@@ -43,7 +43,7 @@ extension SQLiteContents {
             configuration.busyMode = .timeout(5)
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             let (schema, hasCopy) = try queue.read { db in
-                (try Schema.find(db), try CopyTable.isThere(db))
+                (try Schema.find(db), try db.tableExists("copy"))
             }
             try queue.close()
             if case .unknown(let number) = schema { return Schema.fault(path, found: number) }
@@ -60,9 +60,10 @@ extension SQLiteContents {
             case .current: .current(Schema.number)
             case .unknown(let number): .unknown(number, known: Schema.number)
             }
-        out.hasUnfinishedCopy = try CopyTable.isThere(db)
+        out.hasUnfinishedCopy = try db.tableExists("copy")
         guard case .current = out.schema else { return }
-        out.counts = try StoredCounts.all(db, recent: try StoredCounts.recentKeys(db))
+        out.counts = try StoredCounts.all(
+            SQLiteTables(HotStatements(), db), recent: try StoredCounts.recentKeys(db))
         out.lanes = try StoredCounts.waiting(db)
     }
 

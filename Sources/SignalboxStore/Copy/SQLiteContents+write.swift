@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import SignalboxCore
-internal import SignalboxJSON
+internal import SignalboxTables
 
 /// Adds what a copy brings to a data folder.
 extension SQLiteContents {
@@ -12,34 +12,15 @@ extension SQLiteContents {
             case .numbers(let numbers):
                 try add(numbers, db)
                 lastID = max(lastID, numbers.lastID)
-            case .device(let device): try add(device, db)
-            case .badge(let user, let number):
-                try execute(
-                    "INSERT INTO badge (app, user, number) VALUES (?, ?, ?)",
-                    [user.app, user.user, number], db)
-            case .value(let instance, let key, let bytes, let until):
-                try execute(
-                    "INSERT INTO value (instance, key, value, expires) VALUES (?, ?, ?, ?)",
-                    [instance, key, Data(bytes), until.map { Int64(clamping: $0) }], db)
             case .seen(let key, let until):
                 try execute(
                     "INSERT INTO seen_key (key, until) VALUES (?, ?)",
                     [key.data, Int64(clamping: until)], db)
             case .delivery(let delivery): try tables.add(delivery, nextID: &lastID, db)
-            case .report(let entry): try OutboxTables.write([entry.report], id: entry.id, db)
-            case .receiver(let name, let next):
-                try execute(
-                    "INSERT INTO outcome_receiver (name, next) VALUES (?, ?)",
-                    [name, Int64(clamping: next)], db)
-            case .outcomes(let row, let unixMs):
-                try execute(
-                    "INSERT INTO outcome (first, count, at, records) VALUES (?, ?, ?, ?)",
-                    [
-                        Int64(clamping: row.first), row.count, Int64(clamping: unixMs),
-                        Data(row.bytes),
-                    ], db)
+            case .device, .badge, .value, .report, .receiver, .outcomes: break
             }
         }
+        try CopiedTable.insert(records, link(db))
         try tables.flush(nextID: &lastID, db)
         try tables.keep(lastID: lastID, db)
     }
@@ -53,7 +34,7 @@ extension SQLiteContents {
             ("seen_seed_0", Int64(bitPattern: numbers.seed.0)),
             ("seen_seed_1", Int64(bitPattern: numbers.seed.1)),
             (OutcomeTables.counter, Int64(clamping: numbers.nextOutcome)),
-            (DeviceTables.counter, Int64(clamping: numbers.lastRegistration)),
+            ("device", Int64(clamping: numbers.lastRegistration)),
         ]
         for (name, value) in counters {
             try execute(
@@ -63,23 +44,6 @@ extension SQLiteContents {
         try execute(
             "INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox', ?)",
             [Int64(clamping: numbers.lastReport)], db)
-    }
-
-    private func add(_ stored: StoredDevice, _ db: Database) throws {
-        let device = stored.device
-        try execute(
-            """
-            INSERT INTO device (id, app, token, kind, platform, provider, source_token, user, locale,
-              registered, seen, online, attributes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                Int64(clamping: stored.number), device.app, device.token,
-                device.provider.isEmpty ? device.platform : device.provider, device.platform,
-                device.provider, device.sourceToken, device.user, device.locale,
-                Int64(clamping: device.registeredUnixMs), Int64(clamping: device.registeredUnixMs),
-                Int64(clamping: stored.onlineUntilUnixMs),
-                device.attributes.isEmpty ? "" : device.attributes.jsonText,
-            ], db)
     }
 }
 

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import SignalboxCore
+internal import SignalboxTables
 
 /// What a data folder holds, while no gateway uses it.
 public final class SQLiteContents: StoreContents {
@@ -70,7 +71,7 @@ public final class SQLiteContents: StoreContents {
 
     /// How many records there are.
     public func counts() throws -> [StoredKind: Int] {
-        try read { db in try StoredCounts.all(db, recent: try self.recentKeys(db)) }
+        try read { db in try StoredCounts.all(link(db), recent: try self.recentKeys(db)) }
     }
 
     /// Closes the file.
@@ -79,6 +80,8 @@ public final class SQLiteContents: StoreContents {
         try? queue.close()
         files.unlock()
     }
+
+    func link(_ db: Database) -> SQLiteTables { SQLiteTables(tables.hot, db) }
 
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
@@ -98,11 +101,13 @@ public final class SQLiteContents: StoreContents {
     // MARK: The mark of a copy
 
     /// How far the copy into this folder has come.
-    public func mark() throws -> CopyMark? { try read { try CopyTable.read($0) } }
+    public func mark() throws -> CopyMark? { try read { try readMark("copy", $0) } }
 
     /// The last mark of the copy that made this folder.
-    public func finished() throws -> CopyMark? {
-        try read { try CopyTable.read($0, from: "copied") }
+    public func finished() throws -> CopyMark? { try read { try readMark("copied", $0) } }
+
+    private func readMark(_ table: String, _ db: Database) throws -> CopyMark? {
+        try db.tableExists(table) ? CopyMark.read(from: table, link(db)) : nil
     }
 
     /// Adds records and replaces the mark.
@@ -111,11 +116,11 @@ public final class SQLiteContents: StoreContents {
     ) throws {
         do {
             try queue.write { db in
-                guard try CopyTable.read(db) == old else {
+                guard try self.readMark("copy", db) == old else {
                     throw StoreError("store-in-use", "another copy writes into \(place)")
                 }
                 try self.add(records, db)
-                try CopyTable.write(mark, db)
+                try CopyMark.write(mark, self.link(db))
             }
             _ = tables.committed()
         } catch {

@@ -1,18 +1,16 @@
 internal import Foundation
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// How many records a database has.
 enum StoredCounts {
-    /// Outcomes below this number were taken by every receiver.
-    static let floor = "coalesce((SELECT min(next) FROM outcome_receiver), 9223372036854775807)"
-
-    static func all(_ db: Database, recent: [SeenKey: Int64]) throws -> [StoredKind: Int] {
+    static func all(
+        _ link: SQLiteTables, recent: [SeenKey: Int64]
+    ) throws -> [StoredKind: Int] {
+        let db = link.db
         func count(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
-        var out: [StoredKind: Int] = [:]
-        out[.devices] = try count("SELECT count(*) FROM device")
-        out[.badges] = try count("SELECT count(*) FROM badge")
-        out[.values] = try count("SELECT count(*) FROM value")
+        var out = try CopiedTable.counts(link)
         out[.seen] = try count("SELECT count(*) FROM seen_key") + recent.count
         let isInTree = try db.cachedStatement(sql: "SELECT 1 FROM seen_key WHERE key = ?")
         for key in recent.keys where try Row.fetchOne(isInTree, arguments: [key.data]) != nil {
@@ -20,13 +18,6 @@ enum StoredCounts {
         }
         out[.waiting] = try waiting(db).reduce(0) { $0 + $1.count }
         out[.dead] = try count("SELECT count(*) FROM dead")
-        out[.reports] = try count("SELECT count(*) FROM outbox")
-        out[.receivers] = try count("SELECT count(*) FROM outcome_receiver")
-        out[.outcomes] = try count(
-            """
-            SELECT coalesce(sum(count), 0) FROM outcome
-            WHERE count BETWEEN 1 AND \(Int32.max) AND first + count > \(floor)
-            """)
         return out
     }
 

@@ -1,5 +1,6 @@
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// The tables of a file, and their number.
 ///
@@ -95,36 +96,20 @@ enum Schema {
         CREATE TABLE seen_group (id INTEGER PRIMARY KEY, keys BLOB NOT NULL);
         CREATE TABLE seen_key (key BLOB PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
 
-        -- Ids are never given out twice; see DeviceTables. `online`: the time until which a device is online.
-        CREATE TABLE device (
-          id INTEGER PRIMARY KEY, app TEXT NOT NULL, token TEXT NOT NULL, kind TEXT NOT NULL,
-          platform TEXT NOT NULL, provider TEXT NOT NULL, source_token TEXT NOT NULL,
-          user TEXT NOT NULL, locale TEXT NOT NULL, registered INTEGER NOT NULL,
-          seen INTEGER NOT NULL, online INTEGER NOT NULL, attributes TEXT NOT NULL DEFAULT '',
-          UNIQUE (app, token, platform, user));
-        CREATE INDEX device_user ON device (user, app, kind);
+        \(Tables.device.sqlite)
+        CREATE INDEX device_user ON device (user_id, app, kind);
         CREATE INDEX device_token ON device (token);
         INSERT INTO counter (name, value) VALUES ('device', 0);
-        -- A row per user with devices; it goes with the user's last device.
-        CREATE TABLE badge (
-          app TEXT NOT NULL, user TEXT NOT NULL, number INTEGER NOT NULL,
-          PRIMARY KEY (app, user)) WITHOUT ROWID;
+        \(Tables.badge.sqlite)
         CREATE TRIGGER badge_end AFTER DELETE ON device
-          WHEN NOT EXISTS (SELECT 1 FROM device WHERE user = OLD.user AND app = OLD.app)
-          BEGIN DELETE FROM badge WHERE app = OLD.app AND user = OLD.user; END;
+          WHEN NOT EXISTS (SELECT 1 FROM device WHERE user_id = OLD.user_id AND app = OLD.app)
+          BEGIN DELETE FROM badge WHERE app = OLD.app AND user_id = OLD.user_id; END;
 
-        CREATE TABLE value (
-          instance TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, expires INTEGER,
-          PRIMARY KEY (instance, key)) WITHOUT ROWID;
-        CREATE TABLE outbox (
-          id INTEGER PRIMARY KEY AUTOINCREMENT, instance TEXT NOT NULL, kind INTEGER NOT NULL,
-          at INTEGER NOT NULL, reason TEXT NOT NULL, subject TEXT NOT NULL, event INTEGER NOT NULL,
-          deduped INTEGER NOT NULL, app TEXT NOT NULL, device BLOB NOT NULL);
+        \(Tables.value.sqlite)
+        \(Tables.outbox.sqlite)
         -- One row per commit; see OutcomeTables.
-        CREATE TABLE outcome (
-          first INTEGER PRIMARY KEY, count INTEGER NOT NULL, at INTEGER NOT NULL,
-          records BLOB NOT NULL);
-        CREATE TABLE outcome_receiver (name TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID;
+        \(Tables.outcome.sqlite)
+        \(Tables.receiver.sqlite)
         -- One row per commit, or a few; see HistoryTables.
         CREATE TABLE history (
           id INTEGER PRIMARY KEY, at INTEGER NOT NULL, tags BLOB NOT NULL, records BLOB NOT NULL);

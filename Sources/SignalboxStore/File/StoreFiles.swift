@@ -2,6 +2,7 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Glibc
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// The folder of a store: the database, whose lock keeps a second gateway out.
 ///
@@ -125,7 +126,7 @@ final class StoreFiles: Sendable {
             case .current: break
             case .missing:
                 try queue.write { db in
-                    if forCopy { try CopyTable.make(db) }
+                    if forCopy { try db.execute(sql: CopyMark.makeTable.sqlite) }
                     try Schema.make(db)
                 }
             case .unknown(let number): throw Schema.fault(path, found: number)
@@ -140,7 +141,7 @@ final class StoreFiles: Sendable {
     /// A copy into the database that was not finished lacks deliveries.
     func requireNoCopy(_ queue: DatabaseQueue) throws(StoreError) {
         do {
-            guard try queue.read(CopyTable.isThere) else { return }
+            guard try queue.read({ try $0.tableExists("copy") }) else { return }
         } catch {
             unlock()
             throw fault(error)

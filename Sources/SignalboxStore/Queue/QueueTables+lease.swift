@@ -1,5 +1,6 @@
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// Leasing deliveries, and finding those that wait.
 extension QueueTables {
@@ -70,16 +71,16 @@ extension QueueTables {
         var stale: [UInt64: Staleness] = [:]
         var damaged: [Int64] = []
         while try rows.step() {
-            let payload = rows.integer(3)
+            let payload = rows.number(3)
             if contents[payload] == nil { contents[payload] = try content(payload, db) }
             guard let content = contents[payload],
                 let delivery = Self.delivery(rows, lane, content)
             else {
-                damaged.append(rows.integer(0))
+                damaged.append(rows.number(0))
                 continue
             }
             found.append(delivery)
-            let marks = Staleness(stored: rows.integer(9))
+            let marks = Staleness(stored: rows.number(9))
             if !marks.isEmpty { stale[delivery.id] = marks }
         }
         if found.count + damaged.count == room {
@@ -257,17 +258,17 @@ extension QueueTables {
     private static func delivery(
         _ row: HotStatement, _ lane: LaneKey, _ content: Payload
     ) -> Delivery? {
-        guard let device = RowCodec.device(row, 7) else { return nil }
-        let attempts = StoredNumber.attempts(row.integer(1), free: row.integer(8))
+        guard let device = row.record(7) as Device? else { return nil }
+        let attempts = StoredNumber.attempts(row.number(1), free: row.number(8))
         var delivery = Delivery(
-            kind: lane.kind, id: UInt64(clamping: row.integer(0)), eventID: content.event,
+            kind: lane.kind, id: UInt64(clamping: row.number(0)), eventID: content.event,
             source: content.source,
             subject: content.subject, route: row.text(4), sender: lane.sender,
             stableID: row.text(5), attempt: attempts.attempt, freeAttempts: attempts.free,
-            badge: row.isNull(6) ? nil : Int32(clamping: row.integer(6)),
-            deadlineUnixMs: UInt64(clamping: row.integer(2)), content: content.note,
+            badge: row.isNull(6) ? nil : Int32(clamping: row.number(6)),
+            deadlineUnixMs: UInt64(clamping: row.number(2)), content: content.note,
             device: device)
-        delivery.setAccepted(UInt64(clamping: row.integer(10)))
+        delivery.setAccepted(UInt64(clamping: row.number(10)))
         return delivery
     }
 }

@@ -144,7 +144,7 @@ extension QueueTables {
         update.bind(count)
         update.bind(payload)
         guard try update.step() else { return }
-        let left = update.integer(0)
+        let left = update.number(0)
         try update.run()
         guard left <= 0 else { return }
         let remove = try hot.statement(.removePayload, db)
@@ -159,7 +159,7 @@ extension QueueTables {
         let remove = try hot.statement(.removeDelivery, db)
         remove.bind(id)
         guard try remove.step() else { return nil }
-        let row = (remove.integer(0), remove.integer(1))
+        let row = (remove.number(0), remove.number(1))
         try remove.run()
         return row
     }

@@ -83,7 +83,7 @@ struct QueueTables {
         let inBlocks = try Int.fetchOne(db, sql: "SELECT sum(count) FROM block") ?? 0
         let done = try hot.statement(.allProgress, db)
         var doneCount = 0
-        while try done.step() { doneCount += done.withBlob(0) { Marks($0) }.marked }
+        while try done.step() { doneCount += done.withBytes(0) { Marks($0) }.marked }
         return rows + inBlocks - doneCount
     }
 

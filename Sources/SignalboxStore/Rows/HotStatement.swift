@@ -1,8 +1,9 @@
 internal import GRDB
 internal import GRDBSQLite
+internal import SignalboxTables
 
 /// One prepared statement: its arguments are bound in order, then it is stepped.
-final class HotStatement {
+final class HotStatement: TableRow {
     /// Tells SQLite to make a copy of a text.
     private static nonisolated(unsafe) let transient = unsafeBitCast(
         -1, to: sqlite3_destructor_type.self)
@@ -52,6 +53,15 @@ final class HotStatement {
         }
     }
 
+    func bind(_ value: TableValue) {
+        switch value {
+        case .number(let number): bind(number)
+        case .text(let text?): bind(text)
+        case .bytes(let bytes?): bind(blob: bytes)
+        case .text(nil), .bytes(nil): bind(Int64?.none)
+        }
+    }
+
     func bind(blob: [UInt8]) {
         bound += 1
         blob.withUnsafeBytes { bytes in
@@ -96,20 +106,30 @@ final class HotStatement {
     /// Resets it before its last row.
     func end() { sqlite3_reset(raw) }
 
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(raw, column) }
+    func number(_ column: Int) -> Int64 { sqlite3_column_int64(raw, Int32(column)) }
 
-    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
+    func isNull(_ column: Int) -> Bool { sqlite3_column_type(raw, Int32(column)) == SQLITE_NULL }
 
-    func text(_ column: Int32) -> String {
-        guard let start = sqlite3_column_text(raw, column) else { return "" }
-        let count = Int(sqlite3_column_bytes(raw, column))
+    func text(_ column: Int) -> String {
+        guard let start = sqlite3_column_text(raw, Int32(column)) else { return "" }
+        let count = Int(sqlite3_column_bytes(raw, Int32(column)))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
     /// Reads a blob in place; valid until the next step.
-    func withBlob<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
-        let start = sqlite3_column_blob(raw, column)
-        let count = start == nil ? 0 : Int(sqlite3_column_bytes(raw, column))
+    func withBytes<Value>(_ column: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        let start = sqlite3_column_blob(raw, Int32(column))
+        let count = start == nil ? 0 : Int(sqlite3_column_bytes(raw, Int32(column)))
         return body(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    func holds(_ type: StoreTable.ValueType, _ column: Int) -> Bool {
+        let held =
+            switch type {
+            case .number: SQLITE_INTEGER
+            case .text: SQLITE_TEXT
+            case .bytes: SQLITE_BLOB
+            }
+        return sqlite3_column_type(raw, Int32(column)) == held
     }
 }

@@ -1,5 +1,6 @@
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// Statements that run for every delivery, prepared once for their connection, and bound and stepped without anything between them
 /// and SQLite: looking one up by its text, or boxing its arguments, would cost as much as running it.
@@ -17,8 +18,7 @@ final class HotStatements {
         case allProgress
         case insertOutcomes, outcomesFrom
         case insertHistory, trimHistory
-        case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
-        case countBadge, setBadge
+        case devicesOfUser, devicesOfFewUsers, devicesOfUsers
         case staleShown, staleBadge, staleDeadShown, staleDeadBadge
 
         var sql: String {
@@ -116,22 +116,33 @@ final class HotStatements {
             case .staleDeadShown: StaleSQL.mark("dead", "shown_key", .shown)
             case .staleDeadBadge: StaleSQL.mark("dead", "badge_key", .badge)
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
-            case .countBadge:
-                "\(BadgeSQL.change) min(number + ?3, \(Int32.max)) RETURNING number"
-            case .setBadge: "\(BadgeSQL.change) excluded.number RETURNING number"
-            case .devicesOfUser: "\(DeviceSQL.devices) WHERE user = ?"
+            case .devicesOfUser: "\(DeviceSQL.devices) WHERE user_id = ?"
             case .devicesOfFewUsers: DeviceSQL.devices(ofUsersInApp: DeviceSQL.fewUsers)
             case .devicesOfUsers: DeviceSQL.devices(ofUsersInApp: DeviceSQL.usersMax)
-            case .devicesWithToken:
-                "\(DeviceSQL.devices) WHERE \(DeviceSQL.hasToken) AND (app = ? OR ? = '')"
             }
         }
     }
 
     private var prepared = [HotStatement?](repeating: nil, count: Name.allCases.count)
 
+    private var shared: [String: HotStatement] = [:]
+
     /// Finalizes all: a connection with open statements cannot be closed.
-    func removeAll() { prepared = [HotStatement?](repeating: nil, count: Name.allCases.count) }
+    func removeAll() {
+        prepared = [HotStatement?](repeating: nil, count: Name.allCases.count)
+        shared = [:]
+    }
+
+    /// A statement that both engines have. One without a name is prepared each time.
+    func statement(_ statement: TableStatement, _ db: Database) throws -> HotStatement {
+        if let known = shared[statement.name] {
+            known.begin()
+            return known
+        }
+        let made = HotStatement(try db.makeStatement(sql: statement.sqlite), db)
+        if !statement.name.isEmpty { shared[statement.name] = made }
+        return made
+    }
 
     /// A statement, ready for its arguments.
     func statement(_ name: Name, _ db: Database) throws -> HotStatement {

@@ -20,11 +20,6 @@ enum RowCodec {
         if case .blob(let data) = value.storage { data.withUnsafeBytes { read($0) } } else { nil }
     }
 
-    /// nil: the row is damaged.
-    static func device(_ row: HotStatement, _ column: Int32) -> Device? {
-        row.withBlob(column) { read($0) }
-    }
-
     private static func read<Value: RecordValue>(_ bytes: UnsafeRawBufferPointer) -> Value? {
         guard var record = try? RecordReader(bytes), record.size == bytes.count else { return nil }
         return try? record.read()

@@ -1,24 +1,10 @@
 internal import SignalboxCore
-
-/// SQL of the badge counters.
-enum BadgeSQL {
-    /// Sets a counter or changes it, if its user has a device; what follows says to which number.
-    static let change = """
-        INSERT INTO badge (app, user, number)
-        SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM device WHERE user = ?2 AND app = ?1)
-        ON CONFLICT (app, user) DO UPDATE SET number =
-        """
-}
+internal import SignalboxTables
 
 /// SQL that several statements of the device registry share.
 enum DeviceSQL {
-    /// The columns of a device, the id last.
-    private static let own =
-        "token, platform, provider, source_token, locale, registered, online, attributes, id"
     /// Reads whole devices.
-    static let devices = "SELECT app, user, \(own) FROM device"
-    /// A caller may spell a token differently from the registry.
-    static let hasToken = "token IN (?, ?)"
+    static let devices = "SELECT app, user_id, \(DeviceTable.own) FROM device"
 
     /// Users of one app whose devices one statement looks up: starting and ending one costs as much as three users.
     static let usersMax = 64
@@ -28,8 +14,8 @@ enum DeviceSQL {
         let users = (0..<count).map { "(\($0), ?)" }.joined(separator: ", ")
         return """
             WITH wanted (number, name) AS (VALUES \(users))
-            SELECT number, \(own)
-            FROM wanted CROSS JOIN device ON user = name AND app = ?
+            SELECT number, \(DeviceTable.own)
+            FROM wanted CROSS JOIN device ON user_id = name AND app = ?
             """
     }
 }

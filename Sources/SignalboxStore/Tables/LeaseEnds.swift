@@ -60,8 +60,8 @@ struct LeaseEnds {
             find.bind(ids.upperBound)
             // The end of the lane's first lease, and the number of leases of all lanes.
             guard try find.step() else { return nil }
-            let end = find.isNull(0) ? nil : find.integer(0)
-            let count = find.integer(1)
+            let end = find.isNull(0) ? nil : find.number(0)
+            let count = find.number(1)
             find.end()
             if let end { return end }
             if count == 0 { entries.remove(at: index) } else { index += 1 }

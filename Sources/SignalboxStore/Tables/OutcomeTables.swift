@@ -189,12 +189,12 @@ struct OutcomeTables {
                 select.end()
                 return (rows, true)
             }
-            let records = select.withBlob(2) { Array($0) }
+            let records = select.withBytes(2) { Array($0) }
             bytes += records.count
             rows.append(
                 OutcomeRow(
-                    first: UInt64(clamping: select.integer(0)),
-                    count: Int(clamping: max(0, select.integer(1))),
+                    first: UInt64(clamping: select.number(0)),
+                    count: Int(clamping: max(0, select.number(1))),
                     bytes: records))
         }
         return (rows, false)

@@ -44,8 +44,8 @@ struct SeenKeys {
         seed = try Self.seed(db)
         let rows = try hot.statement(.allSeenGroups, db)
         while try rows.step() {
-            var group = Group(id: rows.integer(0), lastUntil: 0, keys: [])
-            rows.withBlob(1) { bytes in
+            var group = Group(id: rows.number(0), lastUntil: 0, keys: [])
+            rows.withBytes(1) { bytes in
                 Self.each(bytes) { key, until in
                     group.keys.append(key)
                     group.lastUntil = max(group.lastUntil, until)
@@ -133,7 +133,7 @@ struct SeenKeys {
         find.bind(blob: key.bytes)
         guard try find.step() else { return false }
         defer { find.end() }
-        return find.integer(0) > now
+        return find.number(0) > now
     }
 
     // MARK: Writing
@@ -183,7 +183,7 @@ struct SeenKeys {
         last.bind(Int64(count))
         var next: [UInt8] = []
         if try last.step() {
-            next = last.withBlob(0) { Array($0) }
+            next = last.withBytes(0) { Array($0) }
             last.end()
         }
         let remove = try hot.statement(.removeSeenKeys, db)
