@@ -183,8 +183,7 @@ let package = Package(
         .target(
             name: "SignalboxPostgres",
             dependencies: [
-                "SignalboxCore", "SignalboxJSON", "SignalboxTables", "SignalboxThreads",
-                "CPostgres",
+                "SignalboxCore", "SignalboxTables", "SignalboxThreads", "CPostgres",
             ],
             swiftSettings: swift),
         .target(

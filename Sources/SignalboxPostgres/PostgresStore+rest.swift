@@ -3,50 +3,25 @@ internal import SignalboxTables
 internal import Synchronization
 
 extension PostgresStore: DeadLetterStore {
-    /// Dead letters with ids from `fromID` on.
-    public func deadLetters(
-        _ filter: DeadFilter, fromID: UInt64, limit: Int
-    ) async throws -> [DeadLetter] {
-        try await look(on: dead) { link, deadline throws(PostgresFault) in
-            try DeadTables.list(filter, fromID: fromID, limit: limit, link, byNs: deadline)
-        }
-    }
-
-    /// How many there are.
-    public func deadCount(_ filter: DeadFilter) async throws -> Int {
-        try await look(on: dead) { link, deadline throws(PostgresFault) in
-            try DeadTables.count(filter, link, byNs: deadline)
-        }
-    }
-
     /// Puts a part of them back into the queue.
     public func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
         let (part, lanes) = try await change(on: dead) { transaction throws(TransactionFault) in
-            let found = try DeadTables.replay(
-                filter, fromID: fromID, limit: limit, nowUnixMs: self.clock.nowUnixMs, transaction)
-            if !found.lanes.isEmpty {
-                let numbers = found.lanes.keys.sorted().prefix(300).map { "\($0)" }
-                self.tellOthers(numbers.joined(separator: ","), transaction)
+            do {
+                let found = try DeadTables.replay(
+                    filter, fromID: fromID, limit: limit, nowUnixMs: self.clock.nowUnixMs,
+                    transaction)
+                if !found.numbers.isEmpty {
+                    let numbers = found.numbers.sorted().prefix(300).map { "\($0)" }
+                    self.tellOthers(numbers.joined(separator: ","), transaction)
+                }
+                return (found.part, found.lanes)
+            } catch {
+                throw TransactionFault(error)
             }
-            return found
         }
         shared.waiting.wrappingAdd(part.count, ordering: .relaxed)
-        if !lanes.isEmpty { watcher.tell(lanes.values.sorted()) }
+        if !lanes.isEmpty { watcher.tell(lanes.sorted()) }
         return part
-    }
-
-    /// Removes a part of them.
-    public func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
-        try await change(on: dead) { transaction throws(TransactionFault) in
-            try DeadTables.purge(filter, fromID: fromID, limit: limit, transaction)
-        }
-    }
-
-    /// Removes what is too old or too much.
-    public func trimDead(_ limits: DeadLimits, max: Int) async throws -> DeadTrim {
-        try await change(on: dead) { transaction throws(TransactionFault) in
-            try DeadTables.trim(limits, max: max, nowUnixMs: self.clock.nowUnixMs, transaction)
-        }
     }
 }
 

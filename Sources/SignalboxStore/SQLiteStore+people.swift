@@ -14,6 +14,10 @@ extension SQLiteStore: PeopleStore {
     public func changeHistory(
         _ search: HistorySearch, _ change: @escaping @Sendable (HistoryRow) -> HistoryRow?
     ) async throws -> UInt64? {
-        try await perform { db in try HistoryTables.change(search, db, change) }
+        try await withCheckedThrowingContinuation { continuation in
+            submitWork({ try HistoryTables.change(search, $1, change) }) {
+                continuation.resume(with: $0)
+            }
+        }
     }
 }

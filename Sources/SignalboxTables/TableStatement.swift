@@ -17,7 +17,8 @@ public struct TableStatement: Sendable {
     /// What the two write differently. SQLite has one writer, which needs no locks on rows.
     private static func sqlite(_ sql: String) -> String {
         [
-            ("signalbox.", ""), ("$", "?"), ("greatest(", "max("), ("least(", "min("),
+            ("signalbox.", ""), ("pg_catalog.\"position\"(", "instr("), ("$", "?"),
+            ("greatest(", "max("), ("least(", "min("),
             (" FOR UPDATE SKIP LOCKED", ""), (" FOR UPDATE", ""),
         ].reduce(sql) { $0.replacing($1.0, with: $1.1) }
     }

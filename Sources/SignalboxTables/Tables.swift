@@ -31,6 +31,18 @@ public enum Tables {
             .bytes("device"),
         ], key: ["id"], numbering: .identity)
 
+    /// Dead letters. `body`: see `Delivery.body`; empty if it is lost. `stale`: what of it a newer delivery, found by
+    /// the two keys, has made obsolete.
+    public static let dead = StoreTable(
+        "dead",
+        [
+            .number("id"), .number("at"), .text("reason"), .text("sender"), .text("app"),
+            .number("kind"), .text("route"), .number("rank"), .number("deadline"),
+            .number("received"), .text("stable"), .text("attempts"), .bytes("body"),
+            .number("shown_key", isOptional: true), .number("badge_key", isOptional: true),
+            .number("accepted"), .number("stale"),
+        ], key: ["id"])
+
     /// The outcomes of a commit, `count` of them from the number `first` on.
     public static let outcome = StoreTable(
         "outcome", [.number("first"), .number("count"), .number("at"), .bytes("records")],

@@ -16,8 +16,7 @@ extension PostgresContents {
             case .numbers: try numbers()
             case .seen: try seen(after: after)
             case .waiting: try waiting(after: after)
-            case .dead: try dead(after: after)
-            case .devices, .badges, .values, .reports, .receivers, .outcomes:
+            case .devices, .badges, .values, .dead, .reports, .receivers, .outcomes:
                 StorePage(after: after)
             }
         }
@@ -108,34 +107,6 @@ extension PostgresContents {
 
     // MARK: Deliveries
 
-    private func dead(after: String) throws(PostgresFault) -> StorePage {
-        let max = 500
-        let rows = try rows(
-            "id, 1::bigint, 0::bigint, deadline, received, body, lane, attempts::text, at, reason, stable, route, stale",
-            from: "dead", key: [("id", "bigint")], max: max, after: after)
-        return page(rows, max: max, after: after) { row in
-            let lane = lanes.keys[rows.number(row, 7)] ?? LaneKey(sender: "", app: "")
-            let found = Delivery(row: row, of: rows, lane, from: 1)
-            // Of a damaged one only its columns are left.
-            let delivery =
-                found
-                ?? Delivery(
-                    kind: lane.kind, id: UInt64(clamping: rows.number(row, 1)), eventID: 0,
-                    source: "", subject: "", route: rows.text(row, 12), sender: lane.sender,
-                    stableID: rows.text(row, 11),
-                    deadlineUnixMs: UInt64(clamping: rows.number(row, 4)),
-                    content: SharedNotification(PushNotification()), device: Device(app: lane.app))
-            return .delivery(
-                StoredDelivery(
-                    delivery, receivedUnixMs: UInt64(clamping: rows.number(row, 5)),
-                    attempts: DeadTables.attempts(rows.text(row, 8)),
-                    death: .init(
-                        rows.text(row, 10), unixMs: UInt64(clamping: rows.number(row, 9)),
-                        isDamaged: found == nil),
-                    stale: Staleness(stored: rows.number(row, 13))))
-        }
-    }
-
     private static let order = [
         ("lane", "bigint"), ("rank", "bigint"), ("due", "bigint"), ("id", "bigint"),
     ]
@@ -184,7 +155,7 @@ extension PostgresContents {
                 .delivery(
                     StoredDelivery(
                         delivery, receivedUnixMs: UInt64(clamping: rows.number(row, 5)),
-                        attempts: DeadTables.attempts(rows.text(row, 8)),
+                        attempts: [Attempt](record: rows.text(row, 8)),
                         dueUnixMs: isHeld ? 0 : UInt64(clamping: rows.number(row, 9)),
                         stale: Staleness(stored: rows.number(row, 11)))))
         }

@@ -31,7 +31,7 @@ extension PostgresContents {
     private func makeLanes(of records: [StoredRecord]) throws(PostgresFault) {
         var unknown: Set<LaneKey> = []
         var count = 0
-        for case .delivery(let stored) in records {
+        for case .delivery(let stored) in records where stored.death == nil {
             count += 1
             let lane = LaneKey(stored.delivery)
             if lanes[lane] == nil { unknown.insert(lane) }
@@ -45,16 +45,14 @@ extension PostgresContents {
         var seen: [(SeenKey, UInt64)] = []
         var drafts = Drafts()
         var singles = DeliveryRows()
-        var dead = CopiedDead()
         for record in records {
             switch record {
             case .numbers(let numbers): send(numbers)
             case .seen(let key, let until): seen.append((key, until))
             case .delivery(let stored):
+                guard stored.death == nil else { continue }
                 let lane = lanes[LaneKey(stored.delivery)] ?? 0
-                if let death = stored.death {
-                    dead.add(stored, death, lane: lane)
-                } else if stored.isSingle {
+                if stored.isSingle {
                     singles.add(stored, lane: lane)
                 } else {
                     drafts.add(
@@ -68,7 +66,6 @@ extension PostgresContents {
         try CopiedTable.insert(records, tables)
         if !seen.isEmpty { send(seen) }
         if singles.count > 0 { link.send(QueueSQL.insertRows, singles.parameters) }
-        if dead.count > 0 { link.send(CopiedDead.insert, dead.parameters) }
         send(drafts.take())
     }
 
@@ -155,51 +152,4 @@ extension PostgresContents {
     }
 
     var deadlineNs: UInt64 { SystemClock.monotonicNs + 600_000_000_000 }
-}
-
-/// Dead letters of a copy.
-private struct CopiedDead {
-    static let insert = Statement(
-        "",
-        """
-        INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
-          is_report, attempts, body, \(StaleColumns.names))
-        SELECT id, at, lane, rank, reason, route, deadline, received, stable, report = 1,
-          attempts::jsonb, body, \(StaleColumns.values)
-        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-          $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[],
-          $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[])
-          AS new (id, at, lane, rank, deadline, received, report, reason, route, stable, attempts, body,
-          \(StaleColumns.names))
-        """)
-
-    private var numbers: [[Int64]] = Array(repeating: [], count: 7)
-    private var texts: [[String]] = Array(repeating: [], count: 4)
-    private var bodies: [[UInt8]] = []
-    private var stale = StaleColumns()
-    var count: Int { bodies.count }
-
-    mutating func add(_ stored: StoredDelivery, _ death: StoredDelivery.Death, lane: Int64) {
-        let delivery = stored.delivery
-        let row = [
-            Int64(clamping: delivery.id), Int64(clamping: death.unixMs), lane, delivery.rank,
-            Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: stored.receivedUnixMs),
-            delivery.kind == .report ? 1 : 0,
-        ]
-        for (index, number) in row.enumerated() { numbers[index].append(number) }
-        let words = [death.reason, delivery.route, delivery.stableID, stored.attempts.record]
-        for (index, text) in words.enumerated() { texts[index].append(text) }
-        bodies.append(
-            death.isDamaged ? [] : delivery.bytes(receivedUnixMs: delivery.acceptedUnixMs))
-        stale.add(death.isDamaged ? nil : delivery, stored.stale)
-    }
-
-    var parameters: Parameters {
-        var out = Parameters()
-        for column in numbers { out.add(column) }
-        for column in texts { out.add(column) }
-        out.add(bodies)
-        stale.put(into: &out)
-        return out
-    }
 }

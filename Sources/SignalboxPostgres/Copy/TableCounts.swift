@@ -4,12 +4,10 @@ internal import SignalboxTables
 /// How many records a database has.
 enum TableCounts {
     static func all(_ tables: PostgresTables) throws -> [StoredKind: Int] {
-        func count(_ what: String) throws -> Int {
-            Int(try tables.number(TableStatement("", "SELECT \(what)")))
-        }
         var out = try CopiedTable.counts(tables)
-        out[.seen] = try count("count(DISTINCT key) FROM signalbox.seen")
-        out[.dead] = try count("count(*) FROM signalbox.dead")
+        out[.seen] = Int(
+            try tables.number(
+                TableStatement("", "SELECT count(DISTINCT key) FROM signalbox.seen")))
         let waiting = try tables.link.run(QueueSQL.waiting, byNs: tables.deadlineNs)
         out[.waiting] = Int(waiting.number(0, 0))
         return out

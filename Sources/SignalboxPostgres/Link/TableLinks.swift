@@ -92,7 +92,7 @@ extension Statement {
         let arrays = table.columns.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         return (
             Statement(
-                "copy_\(table.name)",
+                "rows_\(table.name)",
                 "INSERT INTO signalbox.\(table.name) (\(table.names)) SELECT * FROM unnest(\(arrays))"
             ), values
         )

@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// Blocks that a transaction is about to write.
 struct Drafts {
@@ -59,29 +60,6 @@ struct Drafts {
     }
 }
 
-extension Delivery {
-    /// High priority is 0.
-    var rank: Int64 {
-        switch content.notification.priority ?? .normal {
-        case .high: 0
-        case .normal: 1
-        case .low: 2
-        }
-    }
-
-    /// What is stored of its event.
-    var event: Event {
-        Event(id: eventID, source: source, type: content.eventType, subject: subject)
-    }
-
-    /// A block of its own, for a row.
-    func bytes(receivedUnixMs: UInt64) -> [UInt8] {
-        var writer = BlockWriter()
-        writer.add(self, of: event, receivedUnixMs: receivedUnixMs)
-        return writer.bytes
-    }
-}
-
 /// Rows of deliveries that a transaction is about to write.
 struct DeliveryRows {
     private var numbers: [[Int64]] = Array(repeating: [], count: 10)
@@ -126,7 +104,7 @@ struct DeliveryRows {
         routes.append(delivery.route)
         attempts.append(tried.record)
         // Of a replay, the body has the time of its first life.
-        bodies.append(delivery.bytes(receivedUnixMs: delivery.acceptedUnixMs))
+        bodies.append(delivery.body(receivedUnixMs: delivery.acceptedUnixMs))
         stale.add(delivery, known)
     }
 
@@ -141,22 +119,4 @@ struct DeliveryRows {
         stale.put(into: &out)
         return out
     }
-}
-
-extension Attempt {
-    /// JSON as it is stored. PostgreSQL's JSON holds no zero byte.
-    var record: String {
-        JSONValue.object([
-            .init("number", .integer(Int64(number))),
-            .init("unix_ms", .integer(Int64(clamping: unixMs))), .init("reason", .string(reason)),
-            .init("code", .integer(Int64(code))),
-            .init("detail", .string(detail.replacing("\0", with: ""))),
-            .init("gateway", .string(owner)),
-        ]).text
-    }
-}
-
-extension [Attempt] {
-    /// JSON as it is stored.
-    var record: String { "[\(map(\.record).joined(separator: ","))]" }
 }

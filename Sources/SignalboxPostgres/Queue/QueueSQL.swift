@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// The statements of the queue. `$1` is the life of this gateway where one is needed.
 enum QueueSQL {
@@ -146,27 +147,13 @@ enum QueueSQL {
             AS v (id, at, reason, record)
           WHERE d.id = v.id AND \(isMine)
           RETURNING d.id, v.at, d.lane, d.rank, v.reason, d.route, d.deadline, d.received, d.stable,
-            d.is_report, CASE jsonb_typeof(d.attempts)
+            CASE jsonb_typeof(d.attempts)
               WHEN 'array' THEN d.attempts || v.record::jsonb
               ELSE jsonb_build_array(v.record::jsonb) END AS attempts, d.body, \(StaleColumns.names))
-        INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
-          is_report, attempts, body, \(StaleColumns.names))
-        SELECT id, at, lane, rank, reason, route, deadline, received, stable, is_report, attempts, body,
-          \(StaleColumns.names)
-        FROM gone RETURNING id
-        """)
-
-    static let bury = Statement(
-        "bury",
-        """
-        INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
-          is_report, attempts, body, \(StaleColumns.names))
-        SELECT id, at, lane, rank, reason, route, deadline, received, stable, false, attempts::jsonb, body,
-          \(StaleColumns.values)
-        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[],
-          $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::bytea[], $12::bigint[],
-          $13::bigint[], $14::bigint[], $15::bigint[]) AS new (id, at, lane, rank, reason, route,
-          deadline, received, stable, attempts, body, \(StaleColumns.names))
+        INSERT INTO signalbox.dead (\(Tables.dead.names))
+        SELECT g.id, at, reason, coalesce(sender, ''), coalesce(app, ''), coalesce(kind, 0), route, rank,
+          deadline, received, stable, attempts::text, body, \(StaleColumns.names)
+        FROM gone g LEFT JOIN signalbox.lane l ON l.id = g.lane RETURNING id
         """)
 
     // MARK: Leasing

@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// What a lease could not read.
 struct Damage {
@@ -28,9 +29,12 @@ extension QueueWriter {
     /// Makes dead letters of what cannot be read: nobody leases it again, and an empty push is worse than none.
     func writeOff(_ damage: Damage, _ group: Group, _ transaction: Transaction) {
         if !damage.rows.isEmpty { bury(damage, group, transaction) }
-        var dead = DeadRows()
+        var dead: [[TableValue]] = []
+        let lane = lanes.keys[damage.lane] ?? LaneKey(sender: "", app: "")
         for (block, lost, left) in damage.blocks {
-            for _ in 0..<lost { dead.add(nextID(), damage) }
+            for _ in 0..<lost {
+                dead.append(DeadTable.lost(UInt64(clamping: nextID()), of: lane, damage.attempt))
+            }
             var values = Parameters()
             values.add(block)
             values.add(Int64(left))
@@ -45,7 +49,7 @@ extension QueueWriter {
                         ? "they are dead letters now" : "and its number of deliveries was wrong"),
                 group)
         }
-        if dead.count > 0 { transaction.send(QueueSQL.bury, dead.parameters) }
+        if !dead.isEmpty { transaction.insert(dead, into: Tables.dead) }
     }
 
     private func bury(_ damage: Damage, _ group: Group, _ transaction: Transaction) {

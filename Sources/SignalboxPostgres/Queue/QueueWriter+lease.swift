@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// Who holds what.
 extension QueueWriter {
@@ -229,20 +230,10 @@ extension QueueWriter {
 extension Delivery {
     /// From a row of `takeRows`; nil if it is damaged.
     init?(row: Int, of rows: Rows, _ lane: LaneKey, from first: Int = 0) {
-        let reader = BlockReader(rows.bytes(row, first + 5), lane: lane)
-        guard var delivery = reader.deliveries.first?.delivery else { return nil }
-        let (content, received) = (delivery.content, UInt64(clamping: rows.number(row, first + 4)))
-        if content.receivedUnixMs != received {
-            delivery.content = SharedNotification(
-                content.notification, eventType: content.eventType, eventKey: content.eventKey,
-                receivedUnixMs: received)
-            delivery.setAccepted(content.receivedUnixMs)
-        }
-        let attempts = StoredNumber.attempts(
-            rows.number(row, first + 1), free: rows.number(row, first + 2))
-        delivery.attempt = attempts.attempt
-        delivery.freeAttempts = attempts.free
-        delivery.deadlineUnixMs = UInt64(clamping: rows.number(row, first + 3))
-        self = delivery
+        self.init(
+            body: rows.bytes(row, first + 5), of: lane,
+            receivedUnixMs: UInt64(clamping: rows.number(row, first + 4)),
+            deadlineUnixMs: UInt64(clamping: rows.number(row, first + 3)),
+            attempt: rows.number(row, first + 1), free: rows.number(row, first + 2))
     }
 }

@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// How leases end.
 extension QueueWriter {
@@ -34,7 +35,7 @@ extension QueueWriter {
     ) {
         var changes: [Int64: Change] = [:]
         var own = RowEnds()
-        var dead = DeadRows()
+        var dead: [[TableValue]] = []
         for case .settle(let ends, _, _) in group.jobs {
             for end in ends {
                 let end = end.made(by: options.owner)
@@ -59,12 +60,16 @@ extension QueueWriter {
                         isFree: isFree)
                 case .dead(_, let reason, let attempt):
                     group.delta -= 1
-                    dead.add(held, lane: lane, reason: reason, attempt)
+                    let stored = StoredDelivery(
+                        held.delivery, receivedUnixMs: held.receivedUnixMs, attempts: [attempt])
+                    dead.append(
+                        DeadTable.values(
+                            stored, .init(reason, unixMs: attempt.unixMs, isDamaged: false)))
                 }
             }
         }
         send(changes.values.sorted { $0.block.id < $1.block.id }, group, transaction)
-        if dead.count > 0 { transaction.send(QueueSQL.bury, dead.parameters) }
+        if !dead.isEmpty { transaction.insert(dead, into: Tables.dead) }
         let found = send(own, group, transaction)
         for case .settle(let ends, _, let done) in group.jobs {
             group.replies.append {
@@ -160,57 +165,5 @@ extension QueueWriter {
             values.add(ends.dead.map(\.2.record))
         }
         return found
-    }
-}
-
-/// Dead letters that a transaction is about to write.
-struct DeadRows {
-    private var numbers: [[Int64]] = Array(repeating: [], count: 6)
-    private var reasons: [String] = []
-    private var routes: [String] = []
-    private var stables: [String] = []
-    private var attempts: [String] = []
-    private var bodies: [[UInt8]] = []
-    private var stale = StaleColumns()
-    var count: Int { reasons.count }
-
-    mutating func add(_ held: Held, lane: Int64, reason: String, _ attempt: Attempt) {
-        let delivery = held.delivery
-        let row = [
-            Int64(clamping: delivery.id), Int64(clamping: attempt.unixMs), lane, delivery.rank,
-            Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: held.receivedUnixMs),
-        ]
-        for (index, number) in row.enumerated() { numbers[index].append(number) }
-        reasons.append(reason)
-        routes.append(delivery.route)
-        stables.append(delivery.stableID)
-        attempts.append("[\(attempt.record)]")
-        bodies.append(delivery.bytes(receivedUnixMs: held.receivedUnixMs))
-        stale.add(delivery)
-    }
-
-    /// One of which nothing is known.
-    mutating func add(_ id: Int64, _ damage: Damage) {
-        let row = [id, damage.nowUnixMs, damage.lane, 1, 0, damage.nowUnixMs]
-        for (index, number) in row.enumerated() { numbers[index].append(number) }
-        reasons.append(damage.attempt.reason)
-        routes.append("")
-        stables.append("")
-        attempts.append("[\(damage.attempt.record)]")
-        bodies.append([])
-        stale.add(nil)
-    }
-
-    var parameters: Parameters {
-        var out = Parameters()
-        for column in numbers[..<4] { out.add(column) }
-        out.add(reasons)
-        out.add(routes)
-        for column in numbers[4...] { out.add(column) }
-        out.add(stables)
-        out.add(attempts)
-        out.add(bodies)
-        stale.put(into: &out)
-        return out
     }
 }

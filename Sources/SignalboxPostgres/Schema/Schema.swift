@@ -103,13 +103,7 @@ enum Schema {
 
     private static let dead =
         [
-            """
-            CREATE TABLE signalbox.dead (
-              id bigint PRIMARY KEY, at bigint NOT NULL, lane bigint NOT NULL, rank bigint NOT NULL,
-              reason text NOT NULL, route text NOT NULL, deadline bigint NOT NULL,
-              received bigint NOT NULL, stable text NOT NULL, is_report boolean NOT NULL,
-              attempts jsonb NOT NULL, body bytea NOT NULL, \(staleColumns))
-            """,
+            Tables.dead.postgres(),
             // The oldest go first.
             "CREATE INDEX dead_at ON signalbox.dead (at)",
         ] + staleIndexes("dead")

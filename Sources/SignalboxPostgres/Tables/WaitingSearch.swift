@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// Looks for a user's deliveries in the whole queue, part by part.
 ///
@@ -56,7 +57,7 @@ enum WaitingSearch {
         return [
             StoredDelivery(
                 delivery, receivedUnixMs: UInt64(clamping: rows.number(row, 7)),
-                attempts: DeadTables.attempts(rows.text(row, 9)),
+                attempts: [Attempt](record: rows.text(row, 9)),
                 dueUnixMs: isHeld ? 0 : UInt64(clamping: rows.number(row, 10)))
         ]
     }

@@ -20,30 +20,10 @@ extension SQLiteContents {
             case .numbers: try self.numbers(db)
             case .seen: try self.seen(after: after, db)
             case .waiting: try self.waiting(after: after, db)
-            case .dead: try self.dead(after: after, db)
-            case .devices, .badges, .values, .reports, .receivers, .outcomes:
+            case .devices, .badges, .values, .dead, .reports, .receivers, .outcomes:
                 StorePage(after: after)
             }
         }
-    }
-
-    /// A page of rows whose first column is their place.
-    private func page(
-        _ sql: String, _ arguments: StatementArguments, max: Int = rowsMax, after: String,
-        _ db: Database, _ record: (Row) throws -> StoredRecord
-    ) throws -> StorePage {
-        var page = StorePage(after: after)
-        let rows = try Row.fetchAll(db, sql: "\(sql) LIMIT \(max)", arguments: arguments)
-        for row in rows {
-            do {
-                page.records.append(try record(row))
-            } catch is RowFault {
-                page.damaged += 1
-            }
-            page.end = try row.text("place")
-        }
-        page.isLast = rows.count < max
-        return page
     }
 
     private func numbers(_ db: Database) throws -> StorePage {
@@ -103,17 +83,10 @@ extension SQLiteContents {
 
     // MARK: Deliveries
 
-    private func dead(after: String, _ db: Database) throws -> StorePage {
-        try page(
-            "SELECT CAST(id AS TEXT) AS place, * FROM dead WHERE id > ? ORDER BY id",
-            [Int64(after) ?? 0], max: 500, after: after, db
-        ) { .delivery(try DeadTables.stored($0, db)) }
-    }
-
     /// First those with rows of their own, then blocks.
     private func waiting(after: String, _ db: Database) throws -> StorePage {
         let lanes = try LaneKey.all(DamagedRows(), db)
-        if !after.hasPrefix("block") { return try rows(after: after, lanes, db) }
+        if !after.hasPrefix("block") { return try rows(after: after, db) }
         let last = after.split(separator: " ").dropFirst().compactMap { Int64($0) }
         var page = StorePage(after: after)
         let blocks = try Row.fetchAll(
@@ -165,20 +138,16 @@ extension SQLiteContents {
         page.damaged += max(0, count - done.marked - (page.records.count - before))
     }
 
-    private func rows(
-        after: String, _ lanes: [Int64: LaneKey], _ db: Database
-    ) throws -> StorePage {
+    private func rows(after: String, _ db: Database) throws -> StorePage {
         let last = after.split(separator: " ").compactMap { Int64($0) }
         var page = StorePage(after: after)
         let found = try QueueTables.storedRows(
-            after: last.count == 4 ? last : [0, 0, -1, 0], max: Self.rowsMax, lanes, db)
-        for (place, delivery) in found {
+            where: "d.leased = 0 AND (d.lane, d.rank, d.due, d.id) > (?, ?, ?, ?)",
+            StatementArguments(last.count == 4 ? last : [0, 0, -1, 0]),
+            "ORDER BY d.lane, d.rank, d.due, d.id LIMIT \(Self.rowsMax)", db)
+        for (place, delivery, isDamaged) in found {
             page.end = place
-            if let delivery {
-                page.records.append(.delivery(delivery))
-            } else {
-                page.damaged += 1
-            }
+            if isDamaged { page.damaged += 1 } else { page.records.append(.delivery(delivery)) }
         }
         if found.count < Self.rowsMax { page.end = "block" }
         page.isLast = false

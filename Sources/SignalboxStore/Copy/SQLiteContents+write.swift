@@ -16,8 +16,9 @@ extension SQLiteContents {
                 try execute(
                     "INSERT INTO seen_key (key, until) VALUES (?, ?)",
                     [key.data, Int64(clamping: until)], db)
-            case .delivery(let delivery): try tables.add(delivery, nextID: &lastID, db)
-            case .device, .badge, .value, .report, .receiver, .outcomes: break
+            case .delivery(let delivery) where delivery.death == nil:
+                try tables.add(delivery, nextID: &lastID, db)
+            case .delivery, .device, .badge, .value, .report, .receiver, .outcomes: break
             }
         }
         try CopiedTable.insert(records, link(db))
@@ -49,137 +50,88 @@ extension SQLiteContents {
 
 /// Deliveries of a copy.
 extension QueueTables {
-    /// Adds a delivery to its block, or as a row, or as a dead letter.
+    /// Adds a delivery that waits to its block, or as a row.
     mutating func add(
         _ stored: StoredDelivery, nextID: inout UInt64, _ db: Database
     ) throws {
         let delivery = stored.delivery
-        let id = Int64(clamping: delivery.id)
-        for attempt in stored.attempts { try note(attempt, id, db) }
-        if let death = stored.death { return try DeadTables.add(stored, death, db) }
         let lane = try laneID(LaneKey(delivery), db)
-        let rank = Self.rank(delivery.content.notification.priority ?? .normal)
         guard stored.isSingle else {
             return try blocks.add(
                 delivery, of: stored.event, receivedUnixMs: stored.receivedUnixMs, lane: lane,
-                rank: Int(rank), takenUntilUnixMs: nil, hot, nextID: &nextID, db)
+                rank: Int(delivery.rank), takenUntilUnixMs: nil, hot, nextID: &nextID, db)
         }
+        for attempt in stored.attempts { try note(attempt, Int64(clamping: delivery.id), db) }
         nextID += 1
         let payload = Int64(clamping: nextID)
         try insertPayload(payload, stored.event, delivery.content, stored.receivedUnixMs, db)
-        try insertRow(delivery, lane, rank, leasedUntil: nil, payload: payload, db)
-        try db.cachedStatement(
-            sql: "UPDATE delivery SET due = ?, free = ?, stale = ? WHERE id = ?"
-        ).execute(arguments: [
-            Int64(clamping: stored.dueUnixMs), Int64(delivery.freeAttempts),
-            Int64(stored.stale.rawValue), id,
-        ])
+        try insertRow(
+            delivery, lane, delivery.rank, leasedUntil: nil, payload: payload,
+            dueUnixMs: Int64(clamping: stored.dueUnixMs), stale: stored.stale, db)
     }
 
-    /// Deliveries with rows of their own, each with its place; nil if a delivery is damaged.
-    static func storedRows(
-        after place: [Int64], max: Int, _ lanes: [Int64: LaneKey], _ db: Database
-    ) throws -> [(place: String, delivery: StoredDelivery?)] {
-        try storedRows(
-            where: "d.leased = 0 AND (d.lane, d.rank, d.due, d.id) > (?, ?, ?, ?)",
-            StatementArguments(place), "ORDER BY d.lane, d.rank, d.due, d.id LIMIT \(max)", lanes,
-            db)
-    }
+    /// A delivery with a row of its own. Of one that is damaged there is what can be read.
+    typealias StoredRow = (place: String, delivery: StoredDelivery, isDamaged: Bool)
 
     static func storedRows(
         where condition: String, _ arguments: StatementArguments, _ rest: String = "",
-        _ lanes: [Int64: LaneKey], _ db: Database
-    ) throws -> [(place: String, delivery: StoredDelivery?)] {
+        _ db: Database
+    ) throws -> [StoredRow] {
         let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT d.lane || ' ' || d.rank || ' ' || d.due || ' ' || d.id AS place, d.id, d.lane, d.due,
-                  d.attempt, d.free, d.deadline, d.route, d.stable, d.badge, d.device, d.accepted, d.stale,
-                  p.event, p.source, p.type, p.subject, p.key, p.received, p.note
-                FROM delivery d LEFT JOIN payload p ON p.id = d.payload
-                WHERE \(condition) \(rest)
-                """, arguments: arguments)
+            db.cachedStatement(
+                sql: """
+                    SELECT d.lane || ' ' || d.rank || ' ' || d.due || ' ' || d.id AS place, d.id, d.due,
+                      d.attempt, d.free, d.deadline, d.route, d.stable, d.badge, d.device, d.accepted,
+                      d.stale, l.sender, l.app, l.kind,
+                      p.event, p.source, p.type, p.subject, p.key, p.received, p.note
+                    FROM delivery d LEFT JOIN payload p ON p.id = d.payload LEFT JOIN lane l ON l.id = d.lane
+                    WHERE \(condition) \(rest)
+                    """), arguments: arguments)
         return try rows.map { row in
-            let place = try row.text("place")
-            do {
-                return (place, try lanes[row.number("lane")].flatMap { try stored(row, $0, db) })
-            } catch is RowFault {
-                return (place, nil)
-            }
+            let attempts = try attempts(row.number("id"), db)
+            let (delivery, isDamaged) = row.delivery
+            let stored = StoredDelivery(
+                delivery, receivedUnixMs: (try? row.time("received")) ?? 0, attempts: attempts,
+                dueUnixMs: (try? row.time("due")) ?? 0,
+                stale: Staleness(stored: (try? row.number("stale")) ?? 0))
+            return (try row.text("place"), stored, isDamaged)
         }
     }
 
-    private static func stored(
-        _ row: Row, _ lane: LaneKey, _ db: Database
-    ) throws -> StoredDelivery? {
-        guard let note = RowCodec.notification(row.value("note")),
-            let device = RowCodec.device(row.value("device"))
-        else { return nil }
-        let attempts = try DeadTables.attempts(row.number("id"), db)
-        let delivery = try row.delivery(
-            lane, note, device, attempt: row.number("attempt"), free: row.number("free"))
-        return StoredDelivery(
-            delivery, receivedUnixMs: try row.time("received"), attempts: attempts,
-            dueUnixMs: try row.time("due"), stale: row.staleness)
-    }
-}
-
-extension DeadTables {
-    /// A dead letter with all its fields.
-    static func stored(_ row: Row, _ db: Database) throws -> StoredDelivery {
-        let lane = try LaneKey(row)
-        let note = RowCodec.notification(row.value("note"))
-        let device = RowCodec.device(row.value("device"))
-        let delivery = try row.delivery(
-            lane, note ?? PushNotification(), device ?? Device(app: lane.app), attempt: 1, free: 0)
-        return StoredDelivery(
-            delivery, receivedUnixMs: try row.time("received"),
-            attempts: try attempts(row.number("id"), db),
-            death: .init(
-                try row.text("reason"), unixMs: try row.time("at"),
-                isDamaged: note == nil || device == nil),
-            stale: row.staleness)
-    }
-
-    static func add(
-        _ stored: StoredDelivery, _ death: StoredDelivery.Death, _ db: Database
-    ) throws {
-        let delivery = stored.delivery
-        let content = delivery.content
-        let own = death.isDamaged ? nil : delivery.supersession
-        let damaged = "".databaseValue
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO dead (id, at, reason, sender, app, kind, route, event, source, type, subject,
-                  key, received, rank, deadline, stable, badge, note, device, shown_key,
-                  badge_key, accepted, stale)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            Int64(clamping: delivery.id), Int64(clamping: death.unixMs), death.reason,
-            delivery.sender, delivery.device.app, Int64(delivery.kind.rawValue), delivery.route,
-            Int64(clamping: delivery.eventID), delivery.source, content.eventType,
-            delivery.subject, content.eventKey, Int64(clamping: stored.receivedUnixMs),
-            QueueTables.rank(content.notification.priority ?? .normal),
-            Int64(clamping: delivery.deadlineUnixMs), delivery.stableID,
-            delivery.badge.map { Int64($0) },
-            death.isDamaged
-                ? damaged : Data(RowCodec.bytes(content.notification)).databaseValue,
-            death.isDamaged ? damaged : Data(RowCodec.bytes(delivery.device)).databaseValue,
-            own?.shown, own?.badge, Int64(clamping: delivery.acceptedUnixMs),
-            Int64(stored.stale.rawValue),
-        ])
+    /// What was tried of a delivery.
+    private static func attempts(_ id: Int64, _ db: Database) throws -> [Attempt] {
+        let select = try db.cachedStatement(
+            sql: "SELECT * FROM attempt WHERE delivery = ? ORDER BY number")
+        return try Row.fetchAll(select, arguments: [id]).compactMap { row in
+            try? Attempt(
+                number: StoredNumber.attempts(row.number("number"), free: 0).attempt,
+                unixMs: row.time("at"), reason: row.text("reason"),
+                code: UInt32(clamping: row.number("code")), detail: row.text("detail"))
+        }
     }
 }
 
 extension Row {
-    fileprivate var staleness: Staleness { Staleness(stored: (try? number("stale")) ?? 0) }
+    fileprivate var delivery: (Delivery, isDamaged: Bool) {
+        let lane = (try? LaneKey(self)) ?? LaneKey(sender: "", app: "")
+        do {
+            return (try delivery(lane), false)
+        } catch {
+            let lost = Delivery(
+                kind: lane.kind, id: (try? unsigned("id")) ?? 0, eventID: 0,
+                route: (try? text("route")) ?? "", sender: lane.sender,
+                stableID: (try? text("stable")) ?? "",
+                deadlineUnixMs: (try? time("deadline")) ?? 0,
+                content: SharedNotification(PushNotification()), device: Device(app: lane.app))
+            return (lost, true)
+        }
+    }
 
-    /// From columns that waiting and dead deliveries share.
-    fileprivate func delivery(
-        _ lane: LaneKey, _ note: PushNotification, _ device: Device, attempt: Int64, free: Int64
-    ) throws -> Delivery {
-        let tried = StoredNumber.attempts(attempt, free: free)
+    private func delivery(_ lane: LaneKey) throws -> Delivery {
+        guard let note = RowCodec.notification(value("note")),
+            let device = RowCodec.device(value("device")), !value("sender").isNull
+        else { throw RowFault(column: "note") }
+        let tried = StoredNumber.attempts(try number("attempt"), free: try number("free"))
         var delivery = Delivery(
             kind: lane.kind, id: try unsigned("id"), eventID: try time("event"),
             source: try text("source"), subject: try text("subject"), route: try text("route"),

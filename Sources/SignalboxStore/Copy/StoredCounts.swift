@@ -17,7 +17,6 @@ enum StoredCounts {
             out[.seen, default: 0] -= 1
         }
         out[.waiting] = try waiting(db).reduce(0) { $0 + $1.count }
-        out[.dead] = try count("SELECT count(*) FROM dead")
         return out
     }
 

@@ -79,14 +79,7 @@ enum Schema {
           delivery INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL,
           reason TEXT NOT NULL, code INTEGER NOT NULL, detail TEXT NOT NULL,
           PRIMARY KEY (delivery, number)) WITHOUT ROWID;
-        CREATE TABLE dead (
-          id INTEGER PRIMARY KEY, at INTEGER NOT NULL, reason TEXT NOT NULL, sender TEXT NOT NULL,
-          app TEXT NOT NULL, route TEXT NOT NULL, event INTEGER NOT NULL, source TEXT NOT NULL,
-          type TEXT NOT NULL, subject TEXT NOT NULL, received INTEGER NOT NULL,
-          rank INTEGER NOT NULL, deadline INTEGER NOT NULL, stable TEXT NOT NULL, badge INTEGER,
-          note BLOB NOT NULL, device BLOB NOT NULL, key TEXT NOT NULL DEFAULT '',
-          kind INTEGER NOT NULL DEFAULT 0, shown_key INTEGER, badge_key INTEGER,
-          accepted INTEGER NOT NULL DEFAULT 0, stale INTEGER NOT NULL DEFAULT 0);
+        \(Tables.dead.sqlite)
         -- The oldest go first.
         CREATE INDEX dead_at ON dead (at);
         CREATE INDEX dead_shown ON dead (shown_key) WHERE shown_key IS NOT NULL;

@@ -93,11 +93,15 @@ extension QueueTables {
         out.deliveries += found
     }
 
+    private static func unreadable(atUnixMs unixMs: UInt64) -> Attempt {
+        Attempt(
+            number: 1, unixMs: unixMs, reason: "damaged", code: 0,
+            detail: "its row in the database cannot be read")
+    }
+
     /// A damaged delivery is not sent: an empty push is worse than none.
     private mutating func bury(damaged id: Int64, _ nowUnixMs: UInt64, _ db: Database) throws {
-        let attempt = Attempt(
-            number: 1, unixMs: nowUnixMs, reason: "damaged", code: 0,
-            detail: "its row in the database cannot be read")
+        let attempt = Self.unreadable(atUnixMs: nowUnixMs)
         guard try bury(id, attempt.reason, attempt, db), let row = try remove(id, db) else {
             return
         }
@@ -115,16 +119,9 @@ extension QueueTables {
     ) throws {
         for _ in 0..<damage.count {
             nextID += 1
-            let id = Int64(clamping: nextID)
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO dead (id, at, reason, sender, app, kind, route, event, source, type, subject,
-                      received, rank, deadline, stable, badge, note, device)
-                    VALUES (?, ?, 'damaged', ?, ?, 0, '', 0, '', '', '', 0, ?, 0, '', NULL, '', '')
-                    """
-            ).execute(arguments: [
-                id, nowUnixMs, damage.lane.sender, damage.lane.app, Int64(damage.rank),
-            ])
+            let attempt = Self.unreadable(atUnixMs: UInt64(clamping: nowUnixMs))
+            let row = DeadTable.lost(nextID, of: damage.lane, attempt)
+            try SQLiteTables(hot, db).insert([row], into: Tables.dead)
         }
         damagedCount += damage.count
         notices.append(

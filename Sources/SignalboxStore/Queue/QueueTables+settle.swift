@@ -1,5 +1,6 @@
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// Ends of leases.
 extension QueueTables {
@@ -193,26 +194,19 @@ extension QueueTables {
         ])
     }
 
-    /// Copies a delivery to the dead letters; false if it is missing.
+    /// Copies a delivery to the dead letters, with what was tried; false if it is missing.
     func bury(
         _ id: Int64, _ reason: String, _ attempt: Attempt, _ db: Database
     ) throws -> Bool {
-        let copy = try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO dead (id, at, reason, sender, app, kind, route, event, source, type,
-                  subject, key, received, rank, deadline, stable, badge, note, device, shown_key, badge_key,
-                  accepted, stale)
-                SELECT d.id, ?, ?, l.sender, l.app, l.kind, d.route, coalesce(p.event, 0),
-                  coalesce(p.source, ''), coalesce(p.type, ''), coalesce(p.subject, ''),
-                  coalesce(p.key, ''), coalesce(p.received, 0), d.rank, d.deadline, d.stable,
-                  d.badge, coalesce(p.note, ''), d.device, d.shown_key, d.badge_key, d.accepted, d.stale
-                FROM delivery d JOIN lane l ON l.id = d.lane
-                  LEFT JOIN payload p ON p.id = d.payload
-                WHERE d.id = ?
-                """)
-        try copy.execute(arguments: [Int64(clamping: attempt.unixMs), reason, id])
-        guard db.changesCount > 0 else { return false }
-        try note(attempt, id, db)
+        guard let (_, found, isDamaged) = try Self.storedRows(where: "d.id = ?", [id], db).first
+        else { return false }
+        var stored = found
+        stored.attempts.removeAll { $0.number == attempt.number }
+        stored.attempts.append(attempt)
+        let row = DeadTable.values(
+            stored, .init(reason, unixMs: attempt.unixMs, isDamaged: isDamaged))
+        try SQLiteTables(hot, db).insert([row], into: Tables.dead)
+        try removeAttempts(id, db)
         return true
     }
 }

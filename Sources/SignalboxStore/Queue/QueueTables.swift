@@ -1,16 +1,9 @@
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxTables
 
 /// The statements of the delivery queue; used by the writer's thread inside its transaction.
 struct QueueTables {
-    static func rank(_ priority: Priority) -> Int64 {
-        switch priority {
-        case .high: 0
-        case .normal: 1
-        case .low: 2
-        }
-    }
-
     /// Lane ids by key, to save a look-up per delivery.
     var laneIDs: [LaneKey: Int64] = [:]
     let hot = HotStatements()
@@ -157,7 +150,7 @@ struct QueueTables {
         for delivery in item.deliveries {
             let until = item.taken.contains(delivery.id) ? Int64(clamping: leaseUntilUnixMs) : nil
             let lane = try laneID(LaneKey(delivery), db)
-            let rank = Self.rank(delivery.content.notification.priority ?? .normal)
+            let rank = delivery.rank
             if let wait = item.waitsMs[delivery.id] {
                 let payload = try share(
                     delivery, item.event, receivedUnixMs, &payloads, &nextID, db)
@@ -269,7 +262,7 @@ struct QueueTables {
 
     mutating func insertRow(
         _ delivery: Delivery, _ lane: Int64, _ rank: Int64, leasedUntil until: Int64?,
-        payload: Int64, dueUnixMs: Int64 = 0, _ db: Database
+        payload: Int64, dueUnixMs: Int64 = 0, stale marks: Staleness = [], _ db: Database
     ) throws {
         if let until { leases.add(Int64(clamping: delivery.id), until: until) }
         let insert = try hot.statement(.insertDelivery, db)
@@ -289,6 +282,8 @@ struct QueueTables {
         insert.bind(own?.shown)
         insert.bind(own?.badge)
         insert.bind(Int64(clamping: delivery.acceptedUnixMs))
+        insert.bind(Int64(delivery.freeAttempts))
+        insert.bind(Int64(marks.rawValue))
         stale.note(own)
         try insert.run()
     }

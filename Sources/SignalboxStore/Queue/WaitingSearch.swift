@@ -22,7 +22,7 @@ enum WaitingSearch {
         var part = WaitingPart()
         let end =
             table == "delivery"
-            ? try rows(of: user, after: after, lanes, &part, db)
+            ? try rows(of: user, after: after, &part, db)
             : try blocks(of: user, in: table, after: after, lanes, &part, db)
         part.next = end.map { "\(table) \($0)" }
         if end == nil, let index = tables.firstIndex(of: table), index + 1 < tables.count {
@@ -61,8 +61,7 @@ enum WaitingSearch {
 
     /// Returns the id of the last row; nil if there are no more.
     private static func rows(
-        of user: UserKey, after id: Int64, _ lanes: [Int64: LaneKey], _ part: inout WaitingPart,
-        _ db: Database
+        of user: UserKey, after id: Int64, _ part: inout WaitingPart, _ db: Database
     ) throws -> Int64? {
         let ids = try Int64.fetchAll(
             db, sql: "SELECT id FROM delivery WHERE id > ? ORDER BY id LIMIT ?",
@@ -71,8 +70,9 @@ enum WaitingSearch {
             where: """
                 d.id > ? AND d.id <= ? AND (typeof(d.device) = 'text' OR instr(d.device, ?) > 0)
                 """,
-            [id, ids.last ?? id, Data(user.user.utf8)], "", lanes, db)
-        part.found += rows.compactMap { $0.delivery }.filter { user.owns($0.delivery.device) }
+            [id, ids.last ?? id, Data(user.user.utf8)], "", db)
+        part.found += rows.filter { !$0.isDamaged && user.owns($0.delivery.delivery.device) }
+            .map(\.delivery)
         return ids.count < rowsMax ? nil : ids.last
     }
 }

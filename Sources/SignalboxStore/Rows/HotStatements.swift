@@ -29,8 +29,8 @@ final class HotStatements {
             case .insertDelivery:
                 """
                 INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,
-                  stable, badge, device, shown_key, badge_key, accepted)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                  stable, badge, device, shown_key, badge_key, accepted, free, stale)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
             case .insertPayload:
                 """

@@ -31,7 +31,8 @@ public struct CopiedTable: Sendable {
         case .reports: reports
         case .receivers: receivers
         case .outcomes: outcomes
-        case .numbers, .seen, .waiting, .dead: nil
+        case .dead: dead
+        case .numbers, .seen, .waiting: nil
         }
     }
 
@@ -133,6 +134,13 @@ public struct CopiedTable: Sendable {
         row: { record in
             guard case .report(let entry) = record else { return nil }
             return [.number(clamping: entry.id)] + OutboxTable.values(entry.report)
+        })
+
+    private static let dead = CopiedTable(
+        table: Tables.dead, rowsMax: 500, read: { .delivery(DeadTable.stored($0)) },
+        row: { record in
+            guard case .delivery(let stored) = record, let death = stored.death else { return nil }
+            return DeadTable.values(stored, death)
         })
 
     private static let receivers = CopiedTable(
