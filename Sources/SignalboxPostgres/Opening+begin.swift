@@ -36,9 +36,7 @@ extension Opening {
     /// The key of `SeenKey`, created by the first gateway to start.
     private func seed() throws(PostgresFault) -> (UInt64, UInt64) {
         for name in ["seed_0", "seed_1"] {
-            var values = Parameters()
-            values.add(name)
-            values.add(Int64.random(in: .min ... .max))
+            let values = Parameters(name, Int64.random(in: .min ... .max))
             _ = try run(
                 """
                 INSERT INTO signalbox.meta (name, value) VALUES ($1::text, $2::bigint)

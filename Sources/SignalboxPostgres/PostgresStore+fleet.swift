@@ -15,9 +15,7 @@ extension PostgresStore: FleetStore {
         let life = life
         change(
             { transaction in
-                var values = Parameters()
-                values.add(life.number)
-                values.add(digest)
+                let values = Parameters(life.number, digest)
                 transaction.send(FleetTables.configure, values)
             }, done: { _ in })
     }

@@ -1,5 +1,5 @@
 public import SignalboxCore
-public import SignalboxTables
+@_exported public import SignalboxTables
 
 /// The tables that have the same statements in every engine.
 extension PostgresStore: TableStore, DeviceRegistry, KeyValueStore, Outbox {
@@ -52,8 +52,7 @@ extension PostgresStore: TableStore, DeviceRegistry, KeyValueStore, Outbox {
     /// Tells other gateways something when this transaction is committed.
     func tellOthers(_ news: String, _ transaction: Transaction) {
         guard options.hasNotices else { return }
-        var values = Parameters()
-        values.add("\(life.number):\(news)")
+        let values = Parameters("\(life.number):\(news)")
         transaction.send(QueueSQL.notify, values)
     }
 }

@@ -132,9 +132,7 @@ public final class PostgresStore: DeliveryQueue {
         look(
             withinNs: patienceNs,
             { link, deadline throws(PostgresFault) in
-                var values = Parameters()
-                values.add(keys.map(\.bytes))
-                values.add(self.clock.nowUnixMs)
+                let values = Parameters(keys.map(\.bytes), self.clock.nowUnixMs)
                 let rows = try link.run(QueueSQL.known, values, byNs: deadline)
                 let known = Set((0..<rows.count).map { SeenKey(rows.bytes($0, 0)) })
                 return keys.map(known.contains)

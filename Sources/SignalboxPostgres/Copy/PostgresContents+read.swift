@@ -85,8 +85,7 @@ extension PostgresContents {
 
     /// A key that came again after it had expired may be there twice.
     private func seen(after: String) throws(PostgresFault) -> StorePage {
-        var values = Parameters()
-        values.add(after)
+        let values = Parameters(after)
         let rows = try run(
             """
             SELECT encode(key, 'hex'), key, max(until) FROM signalbox.seen WHERE key > decode($1::text, 'hex')

@@ -71,9 +71,7 @@ extension PostgresContents {
 
     private func send(_ numbers: StoredNumbers) {
         for (name, value) in [("seed_0", numbers.seed.0), ("seed_1", numbers.seed.1)] {
-            var values = Parameters()
-            values.add(name)
-            values.add(Int64(bitPattern: value))
+            let values = Parameters(name, Int64(bitPattern: value))
             link.send(
                 Statement(
                     "",
@@ -98,8 +96,7 @@ extension PostgresContents {
     }
 
     private func advance(_ sequence: String, past number: UInt64) {
-        var values = Parameters()
-        values.add(number + 1)
+        let values = Parameters(number + 1)
         link.send(
             Statement(
                 "",
@@ -111,8 +108,7 @@ extension PostgresContents {
 
     /// It takes the place of the row that says which number is next.
     private func takePlace(of row: OutcomeRow) {
-        var place = Parameters()
-        place.add(row.first)
+        let place = Parameters(row.first)
         link.send(
             Statement(
                 "",
@@ -123,9 +119,7 @@ extension PostgresContents {
     }
 
     private func send(_ seen: [(key: SeenKey, until: UInt64)]) {
-        var values = Parameters()
-        values.add(seen.map(\.key.bytes))
-        values.add(seen.map { Int64(clamping: $0.until) })
+        let values = Parameters(seen.map(\.key.bytes), seen.map { Int64(clamping: $0.until) })
         link.send(
             Statement(
                 "",

@@ -35,7 +35,7 @@ struct Parameters: Sendable {
     /// The type of each.
     private(set) var types: [UInt32] = []
 
-    init() {}
+    init(_ values: any ParameterValue...) { for value in values { value.add(to: &self) } }
 
     init(_ values: [TableValue]) {
         for value in values {
@@ -144,4 +144,46 @@ struct Parameters: Sendable {
     private mutating func put(_ number: some FixedWidthInteger) {
         withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
+}
+
+/// What an argument may be.
+protocol ParameterValue {
+    func add(to parameters: inout Parameters)
+}
+
+extension Int64: ParameterValue {
+    func add(to parameters: inout Parameters) { parameters.add(self) }
+}
+
+extension UInt64: ParameterValue {
+    func add(to parameters: inout Parameters) { parameters.add(self) }
+}
+
+extension String: ParameterValue {
+    func add(to parameters: inout Parameters) { parameters.add(self) }
+}
+
+/// What an array in the place of an argument may hold; that of bytes is one value.
+protocol ParameterElement {
+    static func add(_ all: [Self], to parameters: inout Parameters)
+}
+
+extension Array: ParameterValue where Element: ParameterElement {
+    func add(to parameters: inout Parameters) { Element.add(self, to: &parameters) }
+}
+
+extension UInt8: ParameterElement {
+    static func add(_ all: [UInt8], to parameters: inout Parameters) { parameters.add(all) }
+}
+
+extension Int64: ParameterElement {
+    static func add(_ all: [Int64], to parameters: inout Parameters) { parameters.add(all) }
+}
+
+extension String: ParameterElement {
+    static func add(_ all: [String], to parameters: inout Parameters) { parameters.add(all) }
+}
+
+extension [UInt8]: ParameterElement {
+    static func add(_ all: [[UInt8]], to parameters: inout Parameters) { parameters.add(all) }
 }

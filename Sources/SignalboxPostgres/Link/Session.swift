@@ -78,11 +78,7 @@ final class Session {
     }
 
     func mark(_ number: Int64) -> Parameters {
-        var out = Parameters()
-        out.add(life.token.owner)
-        out.add(lifeNumber)
-        out.add(channel)
-        out.add(number)
+        let out = Parameters(life.token.owner, lifeNumber, channel, number)
         return out
     }
 
@@ -185,10 +181,7 @@ final class Session {
     }
 
     private func claim(_ number: Int64) -> Parameters {
-        var out = Parameters()
-        out.add(lifeNumber)
-        out.add(channel)
-        out.add(number)
+        let out = Parameters(lifeNumber, channel, number)
         return out
     }
 

@@ -35,10 +35,7 @@ struct LaneNumbers {
         _ lanes: Set<LaneKey>, _ link: PostgresLink, byNs deadlineNs: UInt64
     ) throws(PostgresFault) {
         for lane in lanes.sorted() {
-            var values = Parameters()
-            values.add(lane.sender)
-            values.add(lane.app)
-            values.add(Int64(lane.kind.rawValue))
+            let values = Parameters(lane.sender, lane.app, Int64(lane.kind.rawValue))
             link.send(QueueSQL.makeLane, values)
         }
         let place = link.send(QueueSQL.lanes)

@@ -33,10 +33,7 @@ extension QueueWriter {
 
         func parameters(nowUnixMs: Int64) -> Parameters {
             let sorted = until.sorted { $0.key < $1.key }
-            var out = Parameters()
-            out.add(sorted.map(\.key.bytes))
-            out.add(sorted.map(\.value))
-            out.add(nowUnixMs)
+            let out = Parameters(sorted.map(\.key.bytes), sorted.map(\.value), nowUnixMs)
             return out
         }
     }
@@ -210,9 +207,7 @@ extension QueueWriter {
     ) {
         let all = reports.all.compactMap { $0 }
         guard !all.isEmpty else { return }
-        var values = Parameters()
-        values.add(all.map(\.lane))
-        values.add(all.map(\.delivery.stableID))
+        let values = Parameters(all.map(\.lane), all.map(\.delivery.stableID))
         group.ask(transaction, QueueSQL.supersede, values) { group.delta -= $0.count }
         for (delivery, lane, owner, due, received) in all {
             rows.add(delivery, receivedUnixMs: received, lane: lane, due: due, owner: owner)

@@ -86,13 +86,8 @@ extension QueueWriter {
         var found = [Due](repeating: Due(), count: 3)
         for rank in 0..<3 {
             func values(_ limit: Int64) -> Parameters {
-                var out = Parameters()
-                out.add(lane)
-                out.add(Int64(rank))
-                out.add(nowUnixMs)
-                out.add(limit)
-                out.add(grace.othersDue(nowUnixMs))
-                out.add(life.number)
+                let out = Parameters(
+                    lane, Int64(rank), nowUnixMs, limit, grace.othersDue(nowUnixMs), life.number)
                 return out
             }
             group.ask(transaction, QueueSQL.dueRows, values(Int64(max) + 1)) { rows in
@@ -119,10 +114,7 @@ extension QueueWriter {
         var found: [(row: Int64?, block: (id: Int64, count: Int)?)] = Array(
             repeating: (nil, nil), count: 3)
         for rank in 0..<3 {
-            var values = Parameters()
-            values.add(lane)
-            values.add(Int64(rank))
-            values.add(nowUnixMs)
+            let values = Parameters(lane, Int64(rank), nowUnixMs)
             group.ask(transaction, QueueSQL.probeRow, values) {
                 if $0.count > 0 { found[rank].row = $0.number(0, 0) }
             }

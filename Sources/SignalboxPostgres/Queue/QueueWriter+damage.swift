@@ -35,12 +35,9 @@ extension QueueWriter {
             for _ in 0..<lost {
                 dead.append(DeadTable.lost(UInt64(clamping: nextID()), of: lane, damage.attempt))
             }
-            var values = Parameters()
-            values.add(block)
-            values.add(Int64(left))
+            let values = Parameters(block, Int64(left))
             transaction.send(QueueSQL.writeOff, values)
-            var one = Parameters()
-            one.add(block)
+            let one = Parameters(block)
             transaction.send(QueueSQL.dropEmpty, one)
             tell(
                 lost,
@@ -53,12 +50,10 @@ extension QueueWriter {
     }
 
     private func bury(_ damage: Damage, _ group: Group, _ transaction: Transaction) {
-        var values = Parameters()
-        values.add(life.number)
-        values.add(damage.rows)
-        values.add(damage.rows.map { _ in damage.nowUnixMs })
-        values.add(damage.rows.map { _ in damage.attempt.reason })
-        values.add(damage.rows.map { _ in damage.attempt.record })
+        let values = Parameters(
+            life.number, damage.rows, damage.rows.map { _ in damage.nowUnixMs },
+            damage.rows.map { _ in damage.attempt.reason },
+            damage.rows.map { _ in damage.attempt.record })
         transaction.send(QueueSQL.buryRows, values)
         for id in damage.rows {
             tell(1, "delivery \(id) is damaged in the database, it is a dead letter now", group)

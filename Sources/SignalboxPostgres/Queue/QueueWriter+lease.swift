@@ -27,8 +27,7 @@ extension QueueWriter {
             take(choice.picks, untilUnixMs: until, lane, taken, group, transaction)
             var next: Int64?
             if !choice.hasMore, !isCut {
-                var values = Parameters()
-                values.add(number)
+                let values = Parameters(number)
                 group.ask(transaction, QueueSQL.nextDue, values) { next = $0.optional(0, 0) }
             }
             try group.finish(transaction)
@@ -132,10 +131,7 @@ extension QueueWriter {
 
     /// What the statements take that lease rows, or extend their leases.
     func lease(_ ids: [Int64], untilUnixMs: Int64) -> Parameters {
-        var out = Parameters()
-        out.add(life.number)
-        out.add(untilUnixMs)
-        out.add(ids)
+        let out = Parameters(life.number, untilUnixMs, ids)
         return out
     }
 
@@ -157,8 +153,7 @@ extension QueueWriter {
             case .row(let id): rows.append(id)
             case .block(let id): blocks.append(id)
             case .part(let id, _):
-                var one = Parameters()
-                one.add(id)
+                let one = Parameters(id)
                 group.ask(transaction, QueueSQL.readBlock, one) { read($0) }
             }
         }
@@ -219,9 +214,7 @@ extension QueueWriter {
     }
 
     private func move(_ marks: Marks, of block: Int64, _ transaction: Transaction) {
-        var values = Parameters()
-        values.add(block)
-        values.add(Int64(marks.marked))
+        var values = Parameters(block, Int64(marks.marked))
         for number in marks.numbers { values.add(number) }
         transaction.send(QueueSQL.moveOut, values)
     }

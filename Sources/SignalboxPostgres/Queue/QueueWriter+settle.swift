@@ -97,16 +97,11 @@ extension QueueWriter {
             for (index, number) in row.enumerated() { marked[index].append(number) }
         }
         if !ended.isEmpty {
-            var values = Parameters()
-            values.add(life.number)
-            values.add(ended)
-            values.add(left)
-            values.add(Int64(ended.count))
+            let values = Parameters(life.number, ended, left, Int64(ended.count))
             transaction.send(QueueSQL.endBlocks, values)
         }
         guard !marked[0].isEmpty else { return }
-        var values = Parameters()
-        values.add(life.number)
+        var values = Parameters(life.number)
         for column in marked { values.add(column) }
         values.add(Int64(marked[0].count))
         transaction.send(QueueSQL.markBlocks, values)
@@ -130,9 +125,7 @@ extension QueueWriter {
             _ add: (inout Parameters) -> Void
         ) {
             guard !ids.isEmpty else { return }
-            var values = Parameters()
-            values.add(life.number)
-            values.add(ids)
+            var values = Parameters(life.number, ids)
             add(&values)
             found.asked.formUnion(ids.map { UInt64(clamping: $0) })
             found.questions += 1
@@ -147,9 +140,7 @@ extension QueueWriter {
         ask(QueueSQL.endRows, ends.delivered, endsThem: true) { _ in }
         ask(QueueSQL.releaseRows, ends.released, endsThem: false) { _ in }
         if !ends.released.isEmpty, options.hasNotices {
-            var values = Parameters()
-            values.add("\(life.number):")
-            values.add(ends.released)
+            let values = Parameters("\(life.number):", ends.released)
             transaction.send(QueueSQL.notifyReleased, values)
         }
         ask(QueueSQL.retryRows, ends.retried.map(\.id), endsThem: false) { values in

@@ -10,8 +10,7 @@ extension QueueWriter {
     /// the database they come late.
     func sweep(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
         let now = SystemClock.monotonicNs
-        var values = Parameters()
-        values.add(life.number)
+        let values = Parameters(life.number)
         if isLeaving {
             transaction.send(QueueSQL.leave, values)
             return
@@ -48,8 +47,7 @@ extension QueueWriter {
     private func tellTakeovers(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
         let lost = takeovers.due(nowUnixMs: nowUnixMs)
         guard !lost.isEmpty else { return }
-        var lives = Parameters()
-        lives.add(lost.keys.sorted())
+        let lives = Parameters(lost.keys.sorted())
         group.ask(transaction, QueueSQL.names, lives) { rows in
             let names = (0..<rows.count).map { (rows.number($0, 0), rows.text($0, 1)) }
             group.effects.append {

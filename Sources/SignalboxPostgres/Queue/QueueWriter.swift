@@ -140,9 +140,7 @@ final class QueueWriter: @unchecked Sendable {
     }
 
     func held(_ blocks: [HeldBlock]) -> Parameters {
-        var out = Parameters()
-        out.add(life.number)
-        out.add(blocks.map(\.id))
+        let out = Parameters(life.number, blocks.map(\.id))
         return out
     }
 
@@ -224,9 +222,7 @@ final class QueueWriter: @unchecked Sendable {
                 group.replies.append { done(.success(refusal)) }
             case .hasten(let lane):
                 guard let number = lanes[lane] else { continue }
-                var values = Parameters()
-                values.add(number)
-                values.add(now)
+                let values = Parameters(number, now)
                 transaction.send(QueueSQL.hasten, values)
             case .waitingLanes(let dueForMs, let done):
                 let lanes = try waitingLanes(
@@ -263,10 +259,8 @@ final class QueueWriter: @unchecked Sendable {
     /// Does what an event does, and takes it back.
     private func probe(_ transaction: Transaction, nowUnixMs: Int64) {
         transaction.send(Statement("", "SAVEPOINT probe"))
-        var key = Parameters()
-        key.add([(0..<16).map { _ in UInt8.random(in: 0...255) }])
-        key.add([nowUnixMs])
-        key.add(nowUnixMs)
+        let key = Parameters(
+            [(0..<16).map { _ in UInt8.random(in: 0...255) }], [nowUnixMs], nowUnixMs)
         transaction.send(QueueSQL.see, key)
         var block = Parameters()
         for number in [nextID(), 0, 0, 0, 0, 0] { block.add([number]) }
@@ -313,8 +307,7 @@ final class QueueWriter: @unchecked Sendable {
     private func waitingLanes(
         dueForMs: UInt64?, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
     ) throws(TransactionFault) -> [LaneKey] {
-        var values = Parameters()
-        values.add(nowUnixMs - Int64(clamping: dueForMs ?? 0))
+        let values = Parameters(nowUnixMs - Int64(clamping: dueForMs ?? 0))
         let lanes = try group.run(
             transaction, dueForMs == nil ? QueueSQL.waitingLanes : QueueSQL.dueLanes, values)
         try countWaiting(group, transaction)

@@ -21,10 +21,9 @@ struct StaleMarks {
         for (orders, statement) in [(shown, Self.markShown), (badge, Self.markBadge)]
         where !orders.isEmpty {
             let sorted = orders.sorted { $0.key < $1.key }
-            var values = Parameters()
-            values.add(sorted.map(\.key))
-            values.add(sorted.map { Int64(clamping: $0.value.unixMs) })
-            values.add(sorted.map { Int64(clamping: $0.value.id) })
+            let values = Parameters(
+                sorted.map(\.key), sorted.map { Int64(clamping: $0.value.unixMs) },
+                sorted.map { Int64(clamping: $0.value.id) })
             transaction.send(statement, values)
         }
     }

@@ -11,8 +11,7 @@ extension Opening {
 
     /// Begins another life, unless a gateway of this name has shown itself lately; nil then.
     func renew(_ owner: String, _ version: String) throws(PostgresFault) -> Life? {
-        var values = Parameters()
-        values.add(owner)
+        let values = Parameters(owner)
         let living = try run(
             """
             SELECT 1 FROM signalbox.gateway WHERE name = $1::text
@@ -25,8 +24,7 @@ extension Opening {
     /// Begins a life: takes back what the previous one held, and fences it.
     func start(_ owner: String, _ version: String) throws(PostgresFault) -> (Life, Int64) {
         _ = try run(Statement.beginSQL)
-        var values = Parameters()
-        values.add(owner)
+        let values = Parameters(owner)
         let old = try run(
             "SELECT life FROM signalbox.gateway WHERE name = $1::text FOR UPDATE", values)
         var named = values
@@ -41,8 +39,7 @@ extension Opening {
             RETURNING life, epoch, started
             """, named)
         if old.count > 0 {
-            var life = Parameters()
-            life.add(old.number(0, 0))
+            let life = Parameters(old.number(0, 0))
             for table in ["block", "delivery"] {
                 _ = try run(
                     "UPDATE signalbox.\(table) SET owner = 0, due = 0 WHERE owner = $1::bigint",

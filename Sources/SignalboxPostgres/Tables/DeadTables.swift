@@ -40,8 +40,7 @@ enum DeadTables {
     ) throws -> (part: DeadPart, lanes: Set<LaneKey>, numbers: Set<Int64>) {
         let part = try DeadTable.part(
             filter, fromID: fromID, limit: limit, isReplay: true, transaction)
-        var values = Parameters()
-        values.add(part.found.map(\.id))
+        var values = Parameters(part.found.map(\.id))
         transaction.send(makeLanes, values)
         values.add(nowUnixMs)
         values.add(nowUnixMs - min(nowUnixMs, Int64(clamping: Replay.ageMs)))

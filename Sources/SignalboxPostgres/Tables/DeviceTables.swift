@@ -16,9 +16,7 @@ enum DeviceTables {
         of users: ArraySlice<UserKey>, nowUnixMs: Int64, _ tables: PostgresTables,
         _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
     ) throws {
-        var values = Parameters()
-        values.add(users.map(\.app))
-        values.add(users.map(\.user))
+        let values = Parameters(users.map(\.app), users.map(\.user))
         let rows = try tables.link.run(ofUsers, values, byNs: tables.deadlineNs)
         var groups = DeviceTable.OfUsers(users, found)
         try FoundRow.each(rows) { row in

@@ -34,8 +34,7 @@ enum FleetTables {
     ) throws(PostgresFault) -> Fleet {
         let gateways = try link.run(members, Parameters(), byNs: deadlineNs)
         let now = gateways.count == 0 ? 0 : gateways.number(0, 5)
-        var values = Parameters()
-        values.add(now)
+        let values = Parameters(now)
         let work = try link.run(backlogs, values, byNs: deadlineNs)
         var lanes: [LaneKey: Fleet.Backlog] = [:]
         var leased: [Int64: Int] = [:]

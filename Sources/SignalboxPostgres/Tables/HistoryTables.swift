@@ -16,11 +16,7 @@ enum HistoryTables {
         _ rows: [HistoryRow], by gateway: String, _ transaction: Transaction, nowUnixMs: Int64
     ) {
         for row in rows {
-            var values = Parameters()
-            values.add(nowUnixMs)
-            values.add(gateway)
-            values.add(row.tags)
-            values.add(row.records)
+            let values = Parameters(nowUnixMs, gateway, row.tags, row.records)
             transaction.send(insert, values)
         }
     }
@@ -54,9 +50,7 @@ enum HistoryTables {
             let before = row(found, place)
             let after = body(before)
             if after == before { continue }
-            var values = Parameters()
-            values.add(found.number(place, 4))
-            values.add(found.text(place, 5))
+            var values = Parameters(found.number(place, 4), found.text(place, 5))
             guard let after else {
                 transaction.send(remove, values)
                 continue
@@ -98,9 +92,9 @@ enum HistoryTables {
         init?<Fault: Error>(
             _ search: HistorySearch, _ run: (String, Parameters) throws(Fault) -> Rows
         ) throws(Fault) {
-            var values = Parameters()
-            values.add(search.cursor.map { Int64(clamping: $0) } ?? .max)
-            values.add(Int64(clamping: search.sinceUnixMs))
+            var values = Parameters(
+                search.cursor.map { Int64(clamping: $0) } ?? .max,
+                Int64(clamping: search.sinceUnixMs))
             let found = try run(
                 """
                 SELECT min(at), count(*) FROM (SELECT at FROM signalbox.history

@@ -42,10 +42,7 @@ enum OutcomeTables {
         transaction.send(order)
         var row = OutcomePack()
         func write() {
-            var values = Parameters()
-            values.add(Int64(row.count))
-            values.add(nowUnixMs)
-            values.add(row.bytes)
+            let values = Parameters(Int64(row.count), nowUnixMs, row.bytes)
             group.ask(transaction, insert, values) { told(Int($0.number(0, 0))) }
             row = OutcomePack()
         }
@@ -71,8 +68,7 @@ enum OutcomeTables {
         transaction.send(order)
         let next = try transaction.run(Self.next).number(0, 0)
         name(names, transaction, nowUnixMs: nowUnixMs)
-        var values = Parameters()
-        values.add(names)
+        let values = Parameters(names)
         let rows = try transaction.run(
             Statement(
                 "",
@@ -103,9 +99,7 @@ enum OutcomeTables {
     /// Records that this gateway names these receivers, and creates missing ones, which begin with the next outcome.
     static func name(_ names: [String], _ transaction: Transaction, nowUnixMs: Int64) {
         guard !names.isEmpty else { return }
-        var values = Parameters()
-        values.add(names)
-        values.add(nowUnixMs)
+        let values = Parameters(names, nowUnixMs)
         transaction.send(insertReceivers, values)
         transaction.send(renewReceivers, values)
     }
@@ -114,9 +108,7 @@ enum OutcomeTables {
     static func remove(
         _ receiver: ReceiverSweep.Unnamed, _ transaction: Transaction
     ) throws(TransactionFault) -> Int? {
-        var values = Parameters()
-        values.add(receiver.name)
-        values.add(receiver.namedUnixMs)
+        let values = Parameters(receiver.name, receiver.namedUnixMs)
         let rows = try transaction.run(
             Statement(
                 "remove_receiver",
@@ -147,10 +139,7 @@ enum OutcomeTables {
     private static func claimant(
         _ receiver: String, _ life: Life, nowUnixMs: Int64
     ) -> Parameters {
-        var values = Parameters()
-        values.add(receiver)
-        values.add(life.number)
-        values.add(nowUnixMs)
+        let values = Parameters(receiver, life.number, nowUnixMs)
         return values
     }
 
@@ -176,9 +165,7 @@ enum OutcomeTables {
 
     /// The next sweep removes what all receivers have taken.
     static func taken(by receiver: String, next: UInt64, _ transaction: Transaction) {
-        var values = Parameters()
-        values.add(receiver)
-        values.add(next)
+        let values = Parameters(receiver, next)
         transaction.send(
             Statement(
                 "outcomes_taken",
@@ -202,9 +189,8 @@ enum OutcomeTables {
     static func trim(
         nowUnixMs: Int64, _ transaction: Transaction
     ) throws(TransactionFault) -> [String: Int] {
-        var values = Parameters()
-        values.add(nowUnixMs - Int64(OutcomeLimits.ageMs))
-        values.add(Int64(OutcomeLimits.countMax))
+        let values = Parameters(
+            nowUnixMs - Int64(OutcomeLimits.ageMs), Int64(OutcomeLimits.countMax))
         let rows = try transaction.run(
             Statement(
                 "trim_outcomes",
@@ -229,8 +215,7 @@ enum OutcomeTables {
     static func rows(
         from first: UInt64, _ link: PostgresLink, byNs deadlineNs: UInt64
     ) throws(PostgresFault) -> (rows: [OutcomeRow], hasMore: Bool) {
-        var values = Parameters()
-        values.add(first)
+        let values = Parameters(first)
         let found = try link.run(
             Statement(
                 "outcomes_from",

@@ -27,16 +27,14 @@ enum Sweep {
         _ receivers: ReceiverSweep, _ onNotice: @Sendable (PostgresNotice) -> Void
     ) -> TransactionFault? {
         let nowUnixMs = clock.nowUnixMs
-        var now = Parameters()
-        now.add(nowUnixMs)
+        let now = Parameters(nowUnixMs)
         do throws(TransactionFault) {
             let (lost, unnamed) = try session.transaction { transaction throws(TransactionFault) in
                 transaction.send(values, now)
                 var old = now
                 old.add(life.number)
                 transaction.send(gateways, old)
-                var own = Parameters()
-                own.add(life.number)
+                let own = Parameters(life.number)
                 transaction.send(marks, own)
                 let unnamed = try receivers.look(transaction, nowUnixMs: nowUnixMs)
                 return (try OutcomeTables.trim(nowUnixMs: nowUnixMs, transaction), unnamed)

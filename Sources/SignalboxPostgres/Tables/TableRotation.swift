@@ -105,8 +105,7 @@ final class TableRotation: @unchecked Sendable {
                 SELECT pg_total_relation_size('signalbox.\(table.name)_\(part)'),
                   pg_relation_size('signalbox.\(table.name)_\(old)')
                 """))
-        var values = Parameters()
-        values.add(nowUnixMs)
+        var values = Parameters(nowUnixMs)
         guard sizes.number(0, 1) == 0 else {
             guard table.moveRest == nil else { return .empty }
             if let aliveMax = table.aliveMax {
@@ -187,9 +186,7 @@ final class TableRotation: @unchecked Sendable {
                 try Self.wait(
                     for: "LOCK TABLE \(half) IN ACCESS EXCLUSIVE MODE", transaction)
             else { return false }
-            var values = Parameters()
-            values.add(nowUnixMs)
-            values.add(part)
+            let values = Parameters(nowUnixMs, part)
             transaction.send(
                 table.moveRest.map { Statement("", $0) } ?? Self.move(table, ""), values)
             transaction.send(Statement("", "TRUNCATE \(half)"))

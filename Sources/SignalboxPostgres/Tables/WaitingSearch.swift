@@ -15,8 +15,7 @@ enum WaitingSearch {
     ) throws(PostgresFault) -> WaitingPart {
         let isRows = place.hasPrefix("delivery")
         let (table, max) = isRows ? ("delivery", rowsMax) : ("block", blocksMax)
-        var values = Parameters()
-        values.add(place.split(separator: " ").last.flatMap { Int64($0) } ?? 0)
+        var values = Parameters(place.split(separator: " ").last.flatMap { Int64($0) } ?? 0)
         let span = try link.run(
             Statement(
                 "",
