@@ -17,7 +17,7 @@ extension Opening {
     func begin(owner: String, version: String) throws(StoreError) -> State {
         try makeTables()
         let hasCopy = try reporting { () throws(PostgresFault) in
-            try run(Opening.isThere()).number(0, 0) != 0
+            try run(Opening.hasCopy).number(0, 0) != 0
         }
         guard !hasCopy else { throw StoreError.unfinishedCopy(place) }
         return try reporting { () throws(PostgresFault) in

@@ -1,6 +1,6 @@
 internal import GRDB
 public import SignalboxCore
-public import SignalboxTables
+@_exported public import SignalboxTables
 
 /// The tables that have the same statements in every engine.
 extension SQLiteStore: TableStore, DeviceRegistry, KeyValueStore, Outbox {

@@ -123,7 +123,7 @@ import Testing
             ["patienceNs: UInt64 = 8_000_000_000", "limitMax = 1_000"]
         ),
         ("ids in the answer to a webhook", ["idsMax = 100"]),
-        ("users looked up in one turn", ["turnMax = 512"]),
+        ("users looked up in one turn", ["usersMax: Int { 512 }"]),
         ("log lines about skipped recipients, per event and route", ["reasonsMax = 8"]),
         ("free space kept on the disk", ["freeBytesMin: UInt64 = 32 << 20"]),
         ("a graceful shutdown", ["drainMs: UInt64 = 30_000"]),

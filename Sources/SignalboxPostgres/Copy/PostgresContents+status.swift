@@ -17,7 +17,7 @@ extension PostgresContents {
                 address, usesNames: false, locks: LockWait(maxMs: LockWait.lookMs))
             let hasCopy = try opening.reporting { () throws(PostgresFault) in
                 guard try opening.hasTables() else { return false }
-                return try opening.run(Opening.isThere()).number(0, 0) != 0
+                return try opening.run(Opening.hasCopy).number(0, 0) != 0
             }
             return hasCopy ? StoreError.unfinishedCopy(address.place) : nil
         } catch {
@@ -38,7 +38,7 @@ extension PostgresContents {
             case Schema.number: .current(Schema.number)
             case let number: .unknown(number, known: Schema.number)
             }
-        out.hasUnfinishedCopy = try run(Opening.isThere()).number(0, 0) != 0
+        out.hasUnfinishedCopy = try run(Opening.hasCopy).number(0, 0) != 0
         guard out.schema != .missing else { return out }
         let gateways = try run(
             """

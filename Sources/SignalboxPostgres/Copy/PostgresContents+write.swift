@@ -12,7 +12,7 @@ extension PostgresContents {
         do {
             try makeLanes(of: records)
             _ = try run(Statement.beginSQL)
-            isOther = try readMark() != old
+            isOther = try CopyMark.read(tables) != old
             if !isOther {
                 try send(records)
                 try CopyMark.write(mark, tables)

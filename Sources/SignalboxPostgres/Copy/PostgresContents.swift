@@ -152,13 +152,10 @@ public final class PostgresContents: StoreContents {
     // MARK: The mark of a copy
 
     /// How far the copy into this database has come.
-    public func mark() throws -> CopyMark? { try reporting { try readMark() } }
+    public func mark() throws -> CopyMark? { try reporting { try CopyMark.read(tables) } }
 
     /// The last mark of the copy that made this database's store.
-    public func finished() throws -> CopyMark? { try reporting { try readMark("copied") } }
-
-    func readMark(_ table: String = "copy") throws -> CopyMark? {
-        guard try run(Opening.isThere(table)).number(0, 0) != 0 else { return nil }
-        return try CopyMark.read(from: table, tables)
+    public func finished() throws -> CopyMark? {
+        try reporting { try CopyMark.read(from: "copied", tables) }
     }
 }

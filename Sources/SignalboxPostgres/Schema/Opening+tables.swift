@@ -101,8 +101,6 @@ extension Opening {
 }
 
 extension Opening {
-    /// The table of a copy that is not finished.
-    static func isThere(_ table: String = "copy") -> String {
-        "SELECT to_regclass('signalbox.\(table)') IS NOT NULL"
-    }
+    /// Whether there is a copy that is not finished.
+    static let hasCopy = "SELECT to_regclass('signalbox.copy') IS NOT NULL"
 }

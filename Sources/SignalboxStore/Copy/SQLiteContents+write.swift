@@ -74,7 +74,7 @@ extension QueueTables {
     typealias StoredRow = (place: String, delivery: StoredDelivery, isDamaged: Bool)
 
     static func storedRows(
-        where condition: String, _ arguments: StatementArguments, _ rest: String = "",
+        where condition: String, _ arguments: StatementArguments, _ rest: String,
         _ db: Database
     ) throws -> [StoredRow] {
         let rows = try Row.fetchAll(

@@ -101,13 +101,11 @@ public final class SQLiteContents: StoreContents {
     // MARK: The mark of a copy
 
     /// How far the copy into this folder has come.
-    public func mark() throws -> CopyMark? { try read { try readMark("copy", $0) } }
+    public func mark() throws -> CopyMark? { try read { try CopyMark.read(link($0)) } }
 
     /// The last mark of the copy that made this folder.
-    public func finished() throws -> CopyMark? { try read { try readMark("copied", $0) } }
-
-    private func readMark(_ table: String, _ db: Database) throws -> CopyMark? {
-        try db.tableExists(table) ? CopyMark.read(from: table, link(db)) : nil
+    public func finished() throws -> CopyMark? {
+        try read { try CopyMark.read(from: "copied", link($0)) }
     }
 
     /// Adds records and replaces the mark.
@@ -116,7 +114,7 @@ public final class SQLiteContents: StoreContents {
     ) throws {
         do {
             try queue.write { db in
-                guard try self.readMark("copy", db) == old else {
+                guard try CopyMark.read(self.link(db)) == old else {
                     throw StoreError("store-in-use", "another copy writes into \(place)")
                 }
                 try self.add(records, db)

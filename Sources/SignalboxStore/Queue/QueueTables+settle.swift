@@ -198,7 +198,7 @@ extension QueueTables {
     func bury(
         _ id: Int64, _ reason: String, _ attempt: Attempt, _ db: Database
     ) throws -> Bool {
-        guard let (_, found, isDamaged) = try Self.storedRows(where: "d.id = ?", [id], db).first
+        guard let (_, found, isDamaged) = try Self.storedRows(where: "d.id = ?", [id], "", db).first
         else { return false }
         var stored = found
         stored.attempts.removeAll { $0.number == attempt.number }

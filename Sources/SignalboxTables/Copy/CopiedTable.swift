@@ -182,9 +182,18 @@ extension CopyMark {
         TableStatement("", "SELECT \(Tables.copy.names) FROM signalbox.\(table) FOR UPDATE")
     }
 
-    /// Reads the mark; `table` is there.
-    public static func read(from table: String, _ link: any TableLink) throws -> CopyMark {
-        try link.all(select(table)) { row in
+    private static func isThere(_ table: String) -> TableStatement {
+        TableStatement(
+            "", "SELECT CASE WHEN to_regclass('signalbox.\(table)') IS NULL THEN 0 ELSE 1 END",
+            sqlite: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'")
+    }
+
+    /// Reads the mark of the copy that is not finished, or from `copied` that of the last one; nil if there is none.
+    public static func read(
+        from table: String = "copy", _ link: any TableLink
+    ) throws -> CopyMark? {
+        guard try link.number(isThere(table)) != 0 else { return nil }
+        return try link.all(select(table)) { row in
             guard let kind = StoredKind(rawValue: row.text(1)) else {
                 throw StoreError(
                     "store-newer", "a newer signalbox began the copy; run that version")
