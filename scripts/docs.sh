@@ -13,13 +13,17 @@ for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/{inclu
   includes+=(-Xcc "-fmodule-map-file=$map")
 done
 
+for folder in $(pkg-config --cflags-only-I libpq); do includes+=(-Xcc "$folder"); done
+
 rm -rf "$out"
 for module in "${modules[@]}"; do
   mkdir -p "$out/symbols/$module"
   swift-symbolgraph-extract -module-name "$module" "${includes[@]}" -target "$(uname -m)-unknown-linux-gnu" \
     -minimum-access-level public -skip-synthesized-members -output-dir "$out/symbols/$module"
+  catalog=Sources/$module/$module.docc
+  [ -d "$catalog" ] || catalog=
   # Extensions of other modules' types belong to the pages of these modules.
-  docc convert --additional-symbol-graph-dir "$out/symbols/$module" --fallback-display-name "$module" \
+  docc convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$out/symbols/$module" --fallback-display-name "$module" \
     --fallback-bundle-identifier "signalbox.$module" --warnings-as-errors --output-path "$out/$module.doccarchive"
 done
 echo "documentation: ${modules[*]} in $out"
