@@ -25,7 +25,7 @@ extension TableLink {
         return found
     }
 
-    /// The number in the first column of the first row; 0 if there is none.
+    /// The number in the first column of the first row; 0 without rows.
     public func number(_ statement: TableStatement, _ values: [TableValue] = []) throws -> Int64 {
         try all(statement, values) { $0.number(0) }.first ?? 0
     }

@@ -15,7 +15,7 @@ package struct AdminReport: Sendable {
         self.text = text
     }
 
-    /// A line for each; `otherwise` if there is none.
+    /// The lines, or `otherwise` without lines.
     private init(_ json: JSONValue, lines: [String], otherwise text: String) {
         self.init(json, lines.isEmpty ? text : lines.joined(separator: "\n"))
     }

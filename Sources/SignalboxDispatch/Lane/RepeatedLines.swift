@@ -17,9 +17,14 @@ package struct RepeatedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendab
     }
 
     private let intervalMs: UInt64
+    private let keysMax: Int
     private var runs: [Key: Run] = [:]
 
-    package init(intervalMs: UInt64) { self.intervalMs = intervalMs }
+    /// With more than `keysMax` keys at a time, what was counted is dropped, and all are written again.
+    package init(intervalMs: UInt64, keysMax: Int = .max) {
+        self.intervalMs = intervalMs
+        self.keysMax = keysMax
+    }
 
     /// How many keys occurred lately.
     package var count: Int { runs.count }
@@ -31,6 +36,7 @@ package struct RepeatedLines<Key: Hashable & Sendable, Detail: Sendable>: Sendab
         _ key: Key, count: Int = 1, detail: Detail, nowMs: UInt64
     ) -> Line? {
         guard var run = runs[key] else {
+            if runs.count >= keysMax { runs = [:] }
             runs[key] = Run(line: Line(key: key, count: 0, detail: detail), writtenMs: nowMs)
             return Line(key: key, count: count, detail: detail)
         }

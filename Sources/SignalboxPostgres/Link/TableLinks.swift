@@ -42,7 +42,7 @@ public struct PostgresTables: TableLink {
         _ statement: TableStatement, _ values: [TableValue], _ body: (any TableRow) throws -> Void
     ) throws { try FoundRow.each(try run(statement, values), body) }
 
-    /// Sends a statement; whoever sends waits for the answers to all.
+    /// Sends a statement; the sender waits for the answers to all.
     public func send(_ statement: TableStatement, _ values: [TableValue]) {
         link.send(Statement(statement), Parameters(values))
     }

@@ -188,7 +188,7 @@ extension CopyMark {
             sqlite: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'")
     }
 
-    /// Reads the mark of the copy that is not finished, or from `copied` that of the last one; nil if there is none.
+    /// Reads the mark of the copy that is not finished, or from `copied` that of the last one; nil without a mark.
     public static func read(
         from table: String = "copy", _ link: any TableLink
     ) throws -> CopyMark? {
@@ -204,7 +204,7 @@ extension CopyMark {
         }.first ?? CopyMark(source: "")
     }
 
-    /// Replaces the mark; nil: the copy is finished.
+    /// Replaces the mark, or removes it when the copy is finished (nil).
     public static func write(_ mark: CopyMark?, _ link: any TableLink) throws {
         guard let mark else {
             try link.send(TableStatement("", "DROP TABLE IF EXISTS signalbox.copied"), [])

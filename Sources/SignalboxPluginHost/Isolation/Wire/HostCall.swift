@@ -5,7 +5,7 @@ struct HostCaller: Sendable {
     let secrets: SecretBox
 }
 
-/// A call of a plugin's process that the gateway answers at once: what is sent, and what comes back.
+/// A call of a plugin's process that the gateway answers at once: its request and its answer.
 ///
 /// Both processes read it in `HostCalls`, so it is written once.
 struct HostCall<Answer: WireValue, each Sent: WireValue>: Sendable {
