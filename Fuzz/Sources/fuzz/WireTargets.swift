@@ -20,13 +20,17 @@ enum WireMessages {
         { check(ClassifyMessage.self, $0) }, { check(BuildMessage.self, $0) },
         { check(FilterMessage.self, $0) }, { check(IngestMessage.self, $0) },
         { check(SubmitMessage.self, $0) }, { check(OutcomesMessage.self, $0) },
-        { check(ClassifiedMessage.self, $0) }, { check(SignMessage.self, $0) },
-        { check(SetMessage.self, $0) }, { check(KeysMessage.self, $0) },
-        { check(EditMessage.self, $0) }, { check(KeyValueEdited.self, $0) },
-        { check(DevicesMessage.self, $0) }, { check(ZoneMessage.self, $0) },
-        { check(CertificateMessage.self, $0) }, { check(SendEndpoint.ClientIdentity.self, $0) },
+        { check(ClassifiedMessage.self, $0) },
+        { check(Arguments<SignAlgorithm, [UInt8], [UInt8]>.self, $0) },
+        { check(Arguments<String, [UInt8]?, UInt64?>.self, $0) },
+        { check(Arguments<String, String, Int>.self, $0) },
+        { check(Arguments<String, KeyValueEdit>.self, $0) }, { check(KeyValueEdited.self, $0) },
+        { check(Arguments<String, String>.self, $0) },
+        { check(Arguments<String, UInt64>.self, $0) },
+        { check(Arguments<[UInt8], [UInt8]?>.self, $0) },
+        { check(SendEndpoint.ClientIdentity.self, $0) },
         { check(MetricMessage.self, $0) }, { check(CountMessage.self, $0) },
-        { check(LogMessage.self, $0) }, { check(PublicKeyMessage.self, $0) },
+        { check(LogMessage.self, $0) }, { check(Arguments<PublicKeyForm, [UInt8]>.self, $0) },
         { check(BatchMessage.self, $0) }, { check(SettledMessage.self, $0) },
         { check(ObserveVerdict.self, $0) }, { check([Observation].self, $0) },
         { check(WireDeliveries.self, $0) }, { check([HTTPResponse].self, $0) },
@@ -66,4 +70,15 @@ enum WireMessages {
         }
         return frame
     }
+}
+
+/// The arguments of a call to the gateway, which travel one after another.
+private struct Arguments<each Value: WireValue>: WireValue {
+    private let values: (repeat each Value)
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        values = (repeat try (each Value)(from: &reader))
+    }
+
+    func write(to writer: WireWriter) { repeat (each values).write(to: writer) }
 }
