@@ -38,6 +38,9 @@ import Testing
             base + String(repeating: " ", count: count - base.utf8.count)
         }
         #expect(try await rig.post(padded((1 << 20) + 1)).status == 413)
+        #expect(
+            rig.gateway.metricsText.contains(
+                #"signalbox_requests_total{instance="z",status="413"} 1"#))
         #expect(try await rig.post(padded(1 << 20)).status == 200)
         await rig.end()
     }

@@ -51,6 +51,14 @@ package final class IngestService: HTTPServerHandler {
         }
     }
 
+    package func wasRefused(method: String, path: String, status: Int) {
+        var instance = DevicesService.serves(path) ? "devices" : ""
+        if case .match(let match) = paths.find(method: method, path: path) {
+            instance = match.owner.instanceName
+        }
+        context.metrics.request(instance: instance, status: status)
+    }
+
     /// The 429 answer for a source that sends too much; nil if it is within its limit.
     private func excess(of source: String) -> HTTPServerAnswer? {
         let rate = context.current.generation.plan.config.gateway.limits.sourceRate

@@ -18,6 +18,10 @@ package struct ListenerPart: HTTPServerHandler {
         return service.refusal(method: method, path: path)
     }
 
+    package func wasRefused(method: String, path: String, status: Int) {
+        service.wasRefused(method: method, path: path, status: status)
+    }
+
     package func answer(
         _ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void
     ) { service.answer(request, done: done) }

@@ -285,16 +285,23 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     private func refusal(of facts: RequestHead) -> HTTPServerAnswer? {
-        if let refusal = facts.refusal { return refusal }
+        if let refusal = facts.refusal { return noted(refusal) }
         if let seconds = connections.wait(of: remote) {
-            return Problem.tooMany(
-                "too many requests from this address", retryAfterSeconds: seconds)
+            return noted(
+                Problem.tooMany("too many requests from this address", retryAfterSeconds: seconds))
         }
         if connections.hasStalled() {
-            return Problem.busy("the gateway did not run for a while; send it again")
+            return noted(Problem.busy("the gateway did not run for a while; send it again"))
         }
         return handler.refusal(method: request.method, path: request.path)
-            ?? (facts.announced > options.bodyBytesMax ? tooLarge : nil)
+            ?? (facts.announced > options.bodyBytesMax ? noted(tooLarge) : nil)
+    }
+
+    /// Tells the handler of a refusal that is not its own.
+    private func noted(_ answer: HTTPServerAnswer) -> HTTPServerAnswer {
+        handler.wasRefused(
+            method: request.method, path: request.path, status: answer.status)
+        return answer
     }
 
     /// Sends 100 Continue to a client that waits for it.
@@ -308,12 +315,12 @@ final class HTTPConnection: ChannelDuplexHandler {
         switch phase {
         case .reading:
             guard request.body.count + part.readableBytes <= options.bodyBytesMax else {
-                refuse(tooLarge, isEndless: true, isWaiting: false)
+                refuse(noted(tooLarge), isEndless: true, isWaiting: false)
                 return
             }
             guard connections.hold(part.readableBytes) else {
                 refuse(
-                    Problem.busy("too many requests are in progress"), isEndless: true,
+                    noted(Problem.busy("too many requests are in progress")), isEndless: true,
                     isWaiting: false)
                 return
             }

@@ -68,10 +68,19 @@ public protocol HTTPServerHandler: Sendable {
     ///
     /// Thread: the server's.
     func refusal(method: String, path: String) -> HTTPServerAnswer?
+    /// The server itself has refused a request, for example because of its size; for metrics.
+    ///
+    /// Thread: the server's.
+    func wasRefused(method: String, path: String, status: Int)
     /// Answers a request.
     ///
     /// Thread: the server's; must return quickly. `done` is called once, on any thread.
     func answer(_ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void)
+}
+
+extension HTTPServerHandler {
+    /// Nothing, for a handler that counts nothing.
+    public func wasRefused(method: String, path: String, status: Int) {}
 }
 
 /// Answers requests in tasks, where speed does not matter.
