@@ -11,7 +11,7 @@ extension DevicesService {
         try checkMembers(of: json, known: ["app", "user", "token", "badge"])
         guard let badge = json["badge"]?.integer, let number = Int32(exactly: badge), number >= 0
         else {
-            throw Refusal(detail: "\"badge\" must be a number from 0 to \(Int32.max)")
+            throw Problem(400, "\"badge\" must be a number from 0 to \(Int32.max)")
         }
         var updated = 0
         for user in try await owners(json, caller) {
@@ -25,9 +25,9 @@ extension DevicesService {
         let given = try text(json, "user", required: false)
         let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
         guard given.isEmpty, !token.isEmpty else {
-            guard token.isEmpty else { throw Refusal(detail: "give either user or token") }
+            guard token.isEmpty else { throw Problem(400, "give either user or token") }
             guard !given.isEmpty || caller.user != nil else {
-                throw Refusal(detail: "give user or token")
+                throw Problem(400, "give user or token")
             }
             return [try user(given, caller)]
         }

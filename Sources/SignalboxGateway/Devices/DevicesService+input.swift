@@ -6,19 +6,14 @@ internal import SignalboxObservability
 
 /// What a request to the devices API may say; whatever it does not know is refused.
 extension DevicesService {
-    struct Refusal: Error {
-        var status = 400
-        var detail: String
-    }
-
     /// The user that the request is about: a user's request can only be about that user.
     func user(_ given: String, _ caller: DeviceCaller) throws -> String {
         guard let own = caller.user else {
-            guard !given.isEmpty else { throw Refusal(detail: "\"user\" is required") }
+            guard !given.isEmpty else { throw Problem(400, "\"user\" is required") }
             return given
         }
         guard given.isEmpty || given == own else {
-            throw Refusal(status: 403, detail: "this token is another user's")
+            throw Problem(403, "this token is another user's")
         }
         return own
     }
@@ -26,12 +21,11 @@ extension DevicesService {
     /// The body; one that names another app than the caller's is meant for another place.
     func object(_ request: HTTPServerRequest, _ caller: DeviceCaller) throws -> JSONValue {
         guard let json = try? JSONValue.parse(request.body), case .object = json else {
-            throw Refusal(detail: "the body must be a JSON object")
+            throw Problem(400, "the body must be a JSON object")
         }
         guard json["app"].map({ $0.string == caller.app }) ?? true else {
-            throw Refusal(
-                status: 403,
-                detail: "\"app\" must be \"\(caller.app)\", which this token is for, or left out")
+            throw Problem(
+                403, "\"app\" must be \"\(caller.app)\", which this token is for, or left out")
         }
         return json
     }
@@ -41,15 +35,15 @@ extension DevicesService {
     ) throws -> String {
         let text = json[key]?.string ?? ""
         guard json[key] == nil || json[key]?.string != nil else {
-            throw Refusal(detail: "\"\(key)\" must be text")
+            throw Problem(400, "\"\(key)\" must be text")
         }
-        guard !required || !text.isEmpty else { throw Refusal(detail: "\"\(key)\" is required") }
+        guard !required || !text.isEmpty else { throw Problem(400, "\"\(key)\" is required") }
         guard text.utf8.count <= max else {
-            throw Refusal(detail: "\"\(key)\" is over \(max) bytes")
+            throw Problem(400, "\"\(key)\" is over \(max) bytes")
         }
         // Tokens have rules of their own.
         guard key == "token" || DeviceRules.isPlain(text) else {
-            throw Refusal(detail: "\"\(key)\" has a control character")
+            throw Problem(400, "\"\(key)\" has a control character")
         }
         return text
     }
@@ -70,8 +64,9 @@ extension DevicesService {
     func checkMembers(of json: JSONValue, known: [String]) throws {
         guard case .object(let members) = json else { return }
         for member in members where !known.contains(member.key) {
-            throw Refusal(
-                detail: "there is no \"\(member.key.prefix(64))\""
+            throw Problem(
+                400,
+                "there is no \"\(member.key.prefix(64))\""
                     + Suggestion.hint(for: member.key, among: known)
                     + "; known: " + known.joined(separator: ", "))
         }
@@ -81,27 +76,29 @@ extension DevicesService {
         switch json[key] {
         case nil: return otherwise
         case .bool(let value): return value
-        default: throw Refusal(detail: "\"\(key)\" must be true or false")
+        default: throw Problem(400, "\"\(key)\" must be true or false")
         }
     }
 
     func attributes(_ json: JSONValue) throws -> [Attribute] {
         guard let given = json["attributes"] else { return [] }
         guard case .object(let members) = given, members.count <= DeviceRules.attributesMax else {
-            throw Refusal(
-                detail: "\"attributes\" must be an object of at most "
+            throw Problem(
+                400,
+                "\"attributes\" must be an object of at most "
                     + "\(DeviceRules.attributesMax) texts")
         }
         return try members.map { member in
             guard let value = member.value.string,
                 max(value.utf8.count, member.key.utf8.count) <= DeviceRules.attributeBytesMax
             else {
-                throw Refusal(
-                    detail: "each attribute must be text of at most "
+                throw Problem(
+                    400,
+                    "each attribute must be text of at most "
                         + "\(DeviceRules.attributeBytesMax) bytes")
             }
             guard DeviceRules.isPlain(member.key), DeviceRules.isPlain(value) else {
-                throw Refusal(detail: "an attribute has a control character")
+                throw Problem(400, "an attribute has a control character")
             }
             return Attribute(member.key, value)
         }
@@ -112,8 +109,8 @@ extension DevicesService {
         guard let ttl = json["ttl"] else { return UInt64(DeviceRules.presenceSeconds) }
         let allowed = DeviceRules.presenceSecondsAllowed
         guard let seconds = ttl.integer, allowed.contains(seconds) else {
-            throw Refusal(
-                detail: "\"ttl\" must be seconds, \(allowed.lowerBound) to \(allowed.upperBound)")
+            throw Problem(
+                400, "\"ttl\" must be seconds, \(allowed.lowerBound) to \(allowed.upperBound)")
         }
         return UInt64(seconds)
     }
@@ -126,15 +123,16 @@ extension DevicesService {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = PercentEncoding.decode(parts[0]) ?? ""
             guard known.contains(name) else {
-                throw Refusal(
-                    detail: "there is no parameter \"\(name.prefix(64))\""
+                throw Problem(
+                    400,
+                    "there is no parameter \"\(name.prefix(64))\""
                         + Suggestion.hint(for: name, among: known)
                         + "; known: " + known.joined(separator: ", "))
             }
             guard parts.count == 2, let value = PercentEncoding.decode(parts[1]), !value.isEmpty
-            else { throw Refusal(detail: "the parameter \(name) has no value") }
+            else { throw Problem(400, "the parameter \(name) has no value") }
             guard found.updateValue(value, forKey: name) == nil else {
-                throw Refusal(detail: "the parameter \(name) is given twice")
+                throw Problem(400, "the parameter \(name) is given twice")
             }
         }
         return found

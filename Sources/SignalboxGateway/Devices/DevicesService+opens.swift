@@ -22,8 +22,8 @@ extension DevicesService {
         guard case .array(let items) = try object(request, caller)["opens"], !items.isEmpty,
             items.count <= Self.opensMax
         else {
-            throw Refusal(
-                detail: "\"opens\" must be a list of 1 to \(Self.opensMax) objects with \"event\"")
+            throw Problem(
+                400, "\"opens\" must be a list of 1 to \(Self.opensMax) objects with \"event\"")
         }
         let wish = outcomes.wish
         // Unwanted opens are ignored, not refused: an app could only repeat them.
@@ -49,7 +49,7 @@ extension DevicesService {
         _ item: JSONValue, _ caller: DeviceCaller, _ wish: OutcomeWish?
     ) throws -> Opened {
         guard case .object = item else {
-            throw Refusal(detail: "each of \"opens\" must be an object with \"event\"")
+            throw Problem(400, "each of \"opens\" must be an object with \"event\"")
         }
         try checkMembers(of: item, known: ["event", "user", "opened_unix_ms"])
         let event = try text(item, "event")
@@ -57,7 +57,7 @@ extension DevicesService {
         let user = caller.user == nil && given.isEmpty ? "" : try self.user(given, caller)
         let time = item["opened_unix_ms"]
         guard time == nil || time?.integer ?? -1 >= 0 else {
-            throw Refusal(detail: "\"opened_unix_ms\" must be milliseconds since 1970")
+            throw Problem(400, "\"opened_unix_ms\" must be milliseconds since 1970")
         }
         let mark = OpenMark(event).flatMap { mark in
             access.routes.contains(mark.route) && wish?.takes(.opened, route: mark.route) == true

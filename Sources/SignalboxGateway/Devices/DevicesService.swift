@@ -113,8 +113,8 @@ package struct DevicesService: Sendable {
             case (_, "/v1/devices/badge"): return try await setBadge(request, caller)
             default: return try await presence(request, caller)
             }
-        } catch let problem as Refusal {
-            return Problem(problem.status, problem.detail).answer
+        } catch let problem as Problem {
+            return problem.answer
         } catch let failure as StoreFailure where failure == .full {
             return Problem.busy(failure.message)
         } catch {
@@ -149,21 +149,20 @@ package struct DevicesService: Sendable {
         device.token = try text(json, "token", max: DeviceRules.tokenBytesMax)
         device.spell()
         guard Self.isPlatform(device.platform) else {
-            throw Refusal(
-                detail: "\"platform\" has letters, digits, ., - and _, such as ios or android")
+            throw Problem(
+                400, "\"platform\" has letters, digits, ., - and _, such as ios or android")
         }
         if let fault = DeviceToken.fault(device.token) {
-            throw Refusal(detail: "\"token\" \(fault)")
+            throw Problem(400, "\"token\" \(fault)")
         }
         device.attributes = try attributes(json)
         if caller.user != nil { try requireDevice(device) }
         if caller.user != nil, !device.sourceToken.isEmpty,
             !DeviceToken.isSame(device.token, named: device.sourceToken)
         {
-            throw Refusal(
-                status: 403,
-                detail:
-                    "\"source_token\" is another device's token to its source: a client may give it"
+            throw Problem(
+                403,
+                "\"source_token\" is another device's token to its source: a client may give it"
             )
         }
         let isUnique = try flag(json, "unique", otherwise: true)
@@ -210,16 +209,15 @@ package struct DevicesService: Sendable {
     /// End users may only register tokens known to their device alone, which only a platform's sender can tell.
     private func requireDevice(_ device: Device) throws {
         guard isUsed(device) else {
-            throw Refusal(
-                status: 403,
-                detail: "no route sends to the platform \"\(device.platform)\"; those of routes: "
+            throw Problem(
+                403,
+                "no route sends to the platform \"\(device.platform)\"; those of routes: "
                     + access.tokens.platforms.known.joined(separator: ", "))
         }
         guard !access.tokens.isAddress(device) else {
-            throw Refusal(
-                status: 403,
-                detail:
-                    "\"token\" is an address, a chat or an audience, or no token of the platform "
+            throw Problem(
+                403,
+                "\"token\" is an address, a chat or an audience, or no token of the platform "
                     + "\"\(device.platform)\": a client may register it")
         }
     }
@@ -236,12 +234,12 @@ package struct DevicesService: Sendable {
         // A typo must not remove too much: without a token, all devices of the user are removed.
         let parameters = try Self.parameters(request, known: ["user", "token", "unregister"])
         guard request.body.isEmpty else {
-            throw Refusal(detail: "DELETE takes no body: give user or token in the query")
+            throw Problem(400, "DELETE takes no body: give user or token in the query")
         }
         let (given, token) = (parameters["user"], parameters["token"])
         let scope = parameters["unregister"] ?? "all"
         guard ["all", "agent", "none"].contains(scope) else {
-            throw Refusal(detail: "unregister must be all, agent or none")
+            throw Problem(400, "unregister must be all, agent or none")
         }
         let devices: [Device]
         switch (given, token) {
@@ -251,7 +249,7 @@ package struct DevicesService: Sendable {
             devices = try await registry.devices(
                 app: caller.app, user: try user(given ?? "", caller)
             ).map(\.device)
-        default: throw Refusal(detail: "give either user (logout) or token (one device)")
+        default: throw Problem(400, "give either user (logout) or token (one device)")
         }
         switch scope {
         case "none": return Self.json([.init("removed", .integer(0))])
@@ -288,7 +286,7 @@ package struct DevicesService: Sendable {
         guard let user = caller.user else { return found }
         let own = found.filter { $0.user == user }
         guard !own.isEmpty || found.allSatisfy(access.tokens.isAddress) else {
-            throw Refusal(status: 403, detail: "this device is another user's")
+            throw Problem(403, "this device is another user's")
         }
         return own
     }
@@ -306,7 +304,7 @@ package struct DevicesService: Sendable {
     ) async throws -> HTTPServerAnswer {
         let given = try Self.parameters(request, known: ["user"])["user"] ?? ""
         guard !given.isEmpty || caller.user != nil else {
-            throw Refusal(detail: "the parameter user is required")
+            throw Problem(400, "the parameter user is required")
         }
         let user = try self.user(given, caller)
         let devices = try await registry.devices(app: caller.app, user: user)
@@ -321,7 +319,7 @@ package struct DevicesService: Sendable {
         let json = try object(request, caller)
         try checkMembers(of: json, known: ["app", "user", "token", "online", "ttl"])
         guard case .bool(let isOnline) = json["online"] else {
-            throw Refusal(detail: "\"online\" must be true or false")
+            throw Problem(400, "\"online\" must be true or false")
         }
         let seconds = try presenceSeconds(json)
         let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
