@@ -2,7 +2,7 @@
 ///
 /// An origin counts as slow until it has answered in time, since origins come from tokens and anybody may name new
 /// ones. The empty origin is the endpoint's own and has no limit of its own.
-struct OriginQueue<Item> {
+package struct OriginQueue<Item> {
     private struct Origin {
         var running = 0
         /// How many of these began while it was slow.
@@ -23,7 +23,7 @@ struct OriginQueue<Item> {
     static var parkedMax: Int { 128 }
 
     /// How many requests are in progress.
-    private(set) var running = 0
+    package private(set) var running = 0
     private var waiting: [(item: Item, origin: String)] = []
     private var head = 0
     private var origins: [String: Origin] = [:]
@@ -35,11 +35,13 @@ struct OriginQueue<Item> {
     private var slowRunning = 0
     private var excess: [Item] = []
 
+    package init() {}
+
     /// Adds a request at the end.
-    mutating func add(_ item: Item, to origin: String) { waiting.append((item, origin)) }
+    package mutating func add(_ item: Item, to origin: String) { waiting.append((item, origin)) }
 
     /// Takes the next request that may begin with `room` places in all; nil if none may.
-    mutating func next(room: Int) -> Item? {
+    package mutating func next(room: Int) -> Item? {
         guard running < room else { return nil }
         while let name = eligible.popLast() {
             origins[name]?.isEligible = false
@@ -82,13 +84,13 @@ struct OriginQueue<Item> {
     }
 
     /// Takes out the excess of a slow origin, to be retried once it may have recovered.
-    mutating func takeExcess() -> [Item] {
+    package mutating func takeExcess() -> [Item] {
         defer { excess = [] }
         return excess
     }
 
     /// A request ended; `isSlow`: without an answer, or with a late one.
-    mutating func ended(at name: String, isSlow: Bool) {
+    package mutating func ended(at name: String, isSlow: Bool) {
         running -= 1
         guard !name.isEmpty, var origin = origins[name] else { return }
         origin.running -= 1
@@ -115,7 +117,7 @@ struct OriginQueue<Item> {
     }
 
     /// Takes out all requests that have not begun.
-    mutating func takeAll() -> [Item] {
+    package mutating func takeAll() -> [Item] {
         var out = origins.values.flatMap { $0.parked[$0.parkedHead...] }
         out += waiting[head...].map(\.item) + excess
         (waiting, head, eligible, held, excess) = ([], 0, [], [], [])

@@ -1,8 +1,7 @@
 import SignalboxCore
 import Testing
 
-@testable import Signalbox
-@testable import SignalboxGateway
+@testable import SignalboxDispatch
 
 /// Which pushes are dropped because their device has left its user.
 @Suite struct DepartedDevicesTests {

@@ -1,7 +1,6 @@
 import Testing
 
-@testable import Signalbox
-@testable import SignalboxGateway
+@testable import SignalboxDispatch
 
 @Suite struct LargeEventsTests {
     @Test func `large events share a bound, and small ones pass beside them`() {

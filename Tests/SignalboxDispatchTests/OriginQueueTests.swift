@@ -1,7 +1,6 @@
 import Testing
 
-@testable import Signalbox
-@testable import SignalboxGateway
+@testable import SignalboxDispatch
 
 /// Places of a sender whose requests name origins.
 @Suite struct OriginQueueTests {

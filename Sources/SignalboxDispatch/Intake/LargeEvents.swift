@@ -2,16 +2,18 @@ internal import Synchronization
 
 /// Bounds the memory of events for large audiences while they are routed, built and stored: about half a KiB per
 /// device, for all at once, since an event is stored with all its deliveries or not at all.
-final class LargeEvents: Sendable {
+package final class LargeEvents: Sendable {
     /// Smaller requests are not counted: they are many, and the limit of unfinished bodies bounds them.
     static let devicesMin = 10_000
     /// Most devices of large events at a time.
-    static let devicesMax = 200_000
+    package static let devicesMax = 200_000
 
     private let underWay = Mutex(0)
 
+    package init() {}
+
     /// Admits a request, or refuses it for now. One larger than the limit is admitted alone.
-    func enter(_ devices: Int) -> Bool {
+    package func enter(_ devices: Int) -> Bool {
         guard devices > Self.devicesMin else { return true }
         return underWay.withLock { sum in
             guard sum == 0 || sum + devices <= Self.devicesMax else { return false }
@@ -21,7 +23,7 @@ final class LargeEvents: Sendable {
     }
 
     /// An admitted request has ended.
-    func leave(_ devices: Int) {
+    package func leave(_ devices: Int) {
         guard devices > Self.devicesMin else { return }
         underWay.withLock { $0 -= devices }
     }

@@ -1,17 +1,17 @@
-internal import SignalboxCore
+package import SignalboxCore
 
 /// Finds waiting pushes whose device has logged out or changed its user.
 ///
 /// Devices are looked up when their event arrives, and most pushes leave within a second. Those that wait longer,
 /// through an outage, a pause or retries, are checked whenever a lane leases them: the phone may have a new owner by
 /// then.
-enum DepartedDevices {
+package enum DepartedDevices {
     /// Deliveries accepted within this time are not checked again; replays always are.
     static let recentMs = Replay.ageMs
 
     /// The users whose devices must be looked up again for these deliveries. A token that came with its event is not in
     /// the registry, so nothing is known about its logout.
-    static func users(of deliveries: [Delivery], nowUnixMs: UInt64) -> Set<UserKey> {
+    package static func users(of deliveries: [Delivery], nowUnixMs: UInt64) -> Set<UserKey> {
         var users: Set<UserKey> = []
         for delivery in deliveries {
             let device = delivery.device
@@ -24,7 +24,7 @@ enum DepartedDevices {
     }
 
     /// The deliveries whose users in `known` no longer have the device.
-    static func departed(
+    package static func departed(
         _ deliveries: [Delivery], _ known: [UserKey: [RegisteredDevice]]
     ) -> Set<UInt64> {
         var out: Set<UInt64> = []

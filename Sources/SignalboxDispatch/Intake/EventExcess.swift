@@ -1,7 +1,7 @@
-internal import SignalboxCore
+package import SignalboxCore
 
 /// A limit that an event exceeds.
-enum EventExcess {
+package enum EventExcess {
     case devices(Int, most: Int)
     /// Apps are limited, since each app of a sender has connections of its own.
     case apps
@@ -10,7 +10,7 @@ enum EventExcess {
     static let appsMax = 100
 
     /// The first limit exceeded, once the event's users were looked up.
-    init?(of event: Event, devicesMax: Int) {
+    package init?(of event: Event, devicesMax: Int) {
         guard event.recipients.count <= devicesMax else {
             self = .devices(event.recipients.count, most: devicesMax)
             return
@@ -29,7 +29,7 @@ enum EventExcess {
     }
 
     /// A label of the metrics.
-    var result: String {
+    package var result: String {
         switch self {
         case .devices: "too_many_devices"
         case .apps: "too_many_apps"
@@ -37,7 +37,7 @@ enum EventExcess {
     }
 
     /// What the log says.
-    var notice: String {
+    package var notice: String {
         switch self {
         case .devices: "event has more devices than gateway.limits.devices_per_event, refused"
         case .apps: "event has devices of more than \(Self.appsMax) apps, refused"
@@ -45,7 +45,7 @@ enum EventExcess {
     }
 
     /// The message for its source.
-    var words: String {
+    package var words: String {
         switch self {
         case .devices(let count, let most): "the event goes to \(count) devices; at most \(most)"
         case .apps: "the event goes to devices of over \(Self.appsMax) apps"
