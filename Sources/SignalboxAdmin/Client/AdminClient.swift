@@ -6,7 +6,7 @@ internal import SignalboxJSON
 
 /// Why a request to a running gateway failed.
 struct AdminFault: Error, Sendable, CustomStringConvertible {
-    /// Names the thing and the reason.
+    /// What failed, and why.
     let description: String
     /// The status of the gateway's answer; nil without an answer.
     var status: UInt32?
@@ -67,14 +67,16 @@ final class AdminClient: Sendable {
     ) async throws -> JSONValue? {
         guard options.admin ?? config.gateway.admin != nil else { return nil }
         do {
-            return try await AdminClient(config, options).once { try await $0.ask(call, input) }
+            return try await AdminClient(config, options).thenClosing {
+                try await $0.ask(call, input)
+            }
         } catch let fault as AdminFault where fault.isUnreachable {
             return nil
         }
     }
 
-    /// Runs a body and closes the client.
-    fileprivate func once<T: Sendable>(
+    /// Runs a body, then closes the client.
+    fileprivate func thenClosing<T: Sendable>(
         _ body: (AdminClient) async throws -> T
     ) async throws -> T {
         let result: Result<T, any Error>
@@ -142,7 +144,7 @@ extension GatewayOptions {
     func ask(
         _ call: AdminCall, _ input: AdminInput = [:], suffix: String = ""
     ) async throws -> JSONValue {
-        try await AdminClient(try readableConfig(), self).once {
+        try await AdminClient(try readableConfig(), self).thenClosing {
             try await $0.ask(call, input, suffix: suffix)
         }
     }

@@ -7,7 +7,7 @@ package struct OutcomeSendState: Sendable {
     /// What comes next.
     package enum Step: Sendable, Equatable {
         case stop
-        /// Nothing for so long, or until `wake` or `tryNow` says so.
+        /// Wait this long, or until `wake` or `tryNow` ends the wait.
         case wait(ms: UInt64)
         /// Ask the store for the claim to send, for `ClaimTerm.lastsMs`.
         case claim
@@ -99,7 +99,7 @@ package struct OutcomeSendState: Sendable {
         if answer == nil { rest(ClaimTerm.lookMs, nowMs) }
     }
 
-    /// A gateway that has lost its store must not block the others.
+    /// Asks again later. Meanwhile another gateway, whose store answers, may take over.
     package mutating func claimFailed(nowMs: UInt64) { rest(ClaimTerm.lookMs, nowMs) }
 
     package mutating func readFailed(nowMs: UInt64) { rest(Self.paceMs, nowMs) }
