@@ -48,7 +48,7 @@ enum CallBench {
         note.title = "Ada replied"
         note.body = "Your parcel is on its way and will be with you tomorrow."
         note.thread = "ticket-5"
-        return SharedNotification(note)
+        return SharedNotification(note, receivedUnixMs: 0)
     }()
 
     private static func instance(

@@ -72,7 +72,7 @@ final class FleetLoad: Sendable {
 
     private func append(isTaken: Bool) {
         let first = next.wrappingAdd(4, ordering: .relaxed).oldValue
-        let content = SharedNotification(StoreBench.note)
+        let content = SharedNotification(StoreBench.note, receivedUnixMs: 0)
         let ids = [first + 1, first + 2]
         let item = StoreEntry.Item(
             event: StoreBench.event(first),

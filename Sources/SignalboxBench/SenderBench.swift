@@ -19,7 +19,7 @@ enum SenderBench {
         _ options: GatewayOptions, count: Int, perContent: Int
     ) async throws -> Report {
         let contents = (0..<max(1, count / perContent)).map { _ in
-            SharedNotification(CallBench.content.notification)
+            SharedNotification(CallBench.content.notification, receivedUnixMs: 0)
         }
         let deadline = SystemClock.unixMs + 86_400_000
         let store = MemoryStore(key: LaneKey(sender: "apns", app: ""), total: count) { number in

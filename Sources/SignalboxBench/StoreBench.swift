@@ -31,7 +31,7 @@ enum StoreBench {
         let store = try await open(place)
         let partMax = 10_000
         for part in 0..<(deliveries / partMax) {
-            let content = SharedNotification(note)
+            let content = SharedNotification(note, receivedUnixMs: 0)
             let first = UInt64(part * (partMax + 1)) + 1
             let made = (0..<UInt64(partMax)).map { delivery(first + $0, content) }
             let item = StoreEntry.Item(event: event(first), deliveries: made)
@@ -221,7 +221,7 @@ private final class Flow: Sendable {
         }
         guard let number else { return }
         let id = UInt64(number * 4)
-        let content = SharedNotification(StoreBench.note)
+        let content = SharedNotification(StoreBench.note, receivedUnixMs: 0)
         let made = [StoreBench.delivery(id, content), StoreBench.delivery(id + 1, content)]
         let item = StoreEntry.Item(
             event: StoreBench.event(id + 2), deliveries: made, taken: [id, id + 1])

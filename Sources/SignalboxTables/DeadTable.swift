@@ -29,7 +29,7 @@ public enum DeadTable {
     public static func lost(_ id: UInt64, of lane: LaneKey, _ attempt: Attempt) -> [TableValue] {
         let delivery = Delivery(
             kind: lane.kind, id: id, eventID: 0, route: "", sender: lane.sender, stableID: "",
-            deadlineUnixMs: 0, content: SharedNotification(PushNotification()),
+            deadlineUnixMs: 0, content: SharedNotification(PushNotification(), receivedUnixMs: 0),
             device: Device(app: lane.app))
         return values(
             StoredDelivery(delivery, receivedUnixMs: attempt.unixMs, attempts: [attempt]),
@@ -50,7 +50,8 @@ public enum DeadTable {
             ?? Delivery(
                 kind: lane.kind, id: row.time(0), eventID: 0, source: "", subject: "",
                 route: row.text(6), sender: lane.sender, stableID: row.text(10),
-                deadlineUnixMs: row.time(8), content: SharedNotification(PushNotification()),
+                deadlineUnixMs: row.time(8),
+                content: SharedNotification(PushNotification(), receivedUnixMs: 0),
                 device: Device(app: lane.app))
         return StoredDelivery(
             delivery, receivedUnixMs: row.time(9), attempts: [Attempt](record: row.text(11)),

@@ -28,7 +28,7 @@ import Testing
     }
 
     private static func deliveries(_ count: UInt64) -> [Delivery] {
-        let content = SharedNotification(PushNotification())
+        let content = SharedNotification(PushNotification(), receivedUnixMs: 0)
         return (1...count).map {
             Delivery(
                 id: $0, eventID: 1, route: "r", sender: "s", stableID: "id", deadlineUnixMs: 0,

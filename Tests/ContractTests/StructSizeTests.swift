@@ -129,7 +129,7 @@ import Testing
         } else {
             #expect(try await sender.endpoint(app: "").origin == "https://h")
         }
-        let content = SharedNotification(PushNotification())
+        let content = SharedNotification(PushNotification(), receivedUnixMs: 0)
         let deliveries = (1...3).map {
             Delivery(
                 id: $0, eventID: 1, route: "r", sender: "s", stableID: "id", deadlineUnixMs: 0,

@@ -17,7 +17,7 @@ import Testing
             ("ios", try await APNsTests().rig()), ("android", try await FCMTests().rig()),
         ]
         for (platform, sender) in senders {
-            let content = SharedNotification(note)
+            let content = SharedNotification(note, receivedUnixMs: 0)
             let (requests, settled) = try await sender.prepare([
                 SendRig.delivery(1, platform: platform, content)
             ])

@@ -33,7 +33,7 @@ import Testing
     private func delivery(_ id: UInt64, _ note: PushNotification) -> Delivery {
         Delivery(
             id: id, eventID: 1, route: "r", sender: "s", stableID: "stable-\(id)",
-            deadlineUnixMs: 0, content: SharedNotification(note),
+            deadlineUnixMs: 0, content: SharedNotification(note, receivedUnixMs: 0),
             device: Device(platform: "ios", token: "t\(id)"))
     }
 

@@ -40,7 +40,7 @@ struct SendRig {
     static func note(_ change: (inout PushNotification) -> Void) -> SharedNotification {
         var note = PushNotification()
         change(&note)
-        return SharedNotification(note)
+        return SharedNotification(note, receivedUnixMs: 0)
     }
 
     /// Offers a batch until the credential is available.

@@ -52,7 +52,8 @@ final class DatabaseRig: Sendable {
         Delivery(
             id: id, eventID: id, source: "s", subject: "", route: "r", sender: "apns",
             stableID: "stable-\(id)", deadlineUnixMs: 0,
-            content: SharedNotification(PushNotification()), device: Device(token: "t\(id)"))
+            content: SharedNotification(PushNotification(), receivedUnixMs: 0),
+            device: Device(token: "t\(id)"))
     }
 
     /// Commits an event. Returns what of it was a duplicate.

@@ -37,7 +37,8 @@ struct StoreRig: Sendable {
         let delivery = Delivery(
             id: id, eventID: id, source: "s", subject: "", route: "r", sender: "apns",
             stableID: "stable-\(id)", deadlineUnixMs: 0,
-            content: SharedNotification(PushNotification()), device: Device(token: "t\(id)"))
+            content: SharedNotification(PushNotification(), receivedUnixMs: 0),
+            device: Device(token: "t\(id)"))
         let item = StoreEntry.Item(
             event: Event(id: id, source: "s", type: "t", dedupe: key), deliveries: [delivery],
             taken: isTaken ? [id] : [])

@@ -34,7 +34,8 @@ import Testing
             Delivery(
                 id: id, eventID: id, source: "s", subject: "", route: "r", sender: "apns",
                 stableID: "stable-\(id)", deadlineUnixMs: 0,
-                content: SharedNotification(PushNotification()), device: Device(token: "t\(id)"))
+                content: SharedNotification(PushNotification(), receivedUnixMs: 0),
+                device: Device(token: "t\(id)"))
         }
         let item = StoreEntry.Item(
             event: Event(id: ids.first ?? 0, source: "s", type: "t", dedupe: key),

@@ -9,7 +9,7 @@ import Testing
         change(&note)
         return Delivery(
             id: 1, eventID: 1, route: "r", sender: "s", stableID: "i", badge: badge,
-            deadlineUnixMs: 0, content: SharedNotification(note),
+            deadlineUnixMs: 0, content: SharedNotification(note, receivedUnixMs: 0),
             device: Device(app: "a", platform: "ios", token: "t", user: user))
     }
 

@@ -3,7 +3,8 @@ import SignalboxCore
 func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delivery {
     Delivery(
         id: id, eventID: 1, route: "r", sender: "s", stableID: "u", attempt: attempt,
-        deadlineUnixMs: deadline, content: SharedNotification(PushNotification()),
+        deadlineUnixMs: deadline,
+        content: SharedNotification(PushNotification(), receivedUnixMs: 0),
         device: Device(token: "t"))
 }
 

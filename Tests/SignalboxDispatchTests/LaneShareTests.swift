@@ -116,7 +116,7 @@ import Testing
     private static func some(_ ids: ClosedRange<UInt64>, isHigh: Bool = false) -> [Delivery] {
         var note = PushNotification()
         note.priority = isHigh ? .high : .normal
-        let content = SharedNotification(note)
+        let content = SharedNotification(note, receivedUnixMs: 0)
         return ids.map { id in
             var made = delivery(id)
             made.content = content

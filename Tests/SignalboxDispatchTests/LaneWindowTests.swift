@@ -7,7 +7,7 @@ import Testing
         var note = PushNotification()
         note.priority = .high
         var made = delivery(id)
-        made.content = SharedNotification(note)
+        made.content = SharedNotification(note, receivedUnixMs: 0)
         return made
     }
 

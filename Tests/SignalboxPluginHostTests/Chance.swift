@@ -79,7 +79,9 @@ struct Chance {
     }
 
     mutating func deliveries() -> [Delivery] {
-        let contents = (0...below(3)).map { _ in SharedNotification(notification()) }
+        let contents = (0...below(3)).map { _ in
+            SharedNotification(notification(), receivedUnixMs: 0)
+        }
         return (0..<below(8)).map { _ in
             Delivery(
                 id: next(), eventID: 0, route: "", sender: "", stableID: text(),

@@ -35,7 +35,7 @@ import Testing
         var note = PushNotification()
         note.data = #"{"a":1}"#
         note.overrides = [.init(family: "apns", json: #"{"b":2}"#), .init(family: "x", json: "{")]
-        let content = SharedNotification(note)
+        let content = SharedNotification(note, receivedUnixMs: 0)
         let seen = try (0..<2).map { _ in
             try CallScope.run { arena in
                 let given = arena.notification(content).pointee

@@ -62,12 +62,12 @@ import Testing
     static func deliveries(_ tokens: [String], attempt: UInt32 = 1) -> [Delivery] {
         var note = PushNotification()
         note.title = "T\"ü"
-        let shared = SharedNotification(note)
+        let shared = SharedNotification(note, receivedUnixMs: 0)
         return tokens.enumerated().map { index, token in
             Delivery(
                 id: UInt64(index + 1), eventID: 9, route: "r", sender: "s", stableID: "id-\(index)",
                 attempt: attempt, deadlineUnixMs: 77,
-                content: index == 3 ? SharedNotification(note) : shared,
+                content: index == 3 ? SharedNotification(note, receivedUnixMs: 0) : shared,
                 device: Device(app: "app", platform: "ios", token: token))
         }
     }

@@ -75,7 +75,7 @@ import Testing
     }
 
     static func deliveries(_ ids: ClosedRange<UInt64>) -> [Delivery] {
-        let content = SharedNotification(PushNotification())
+        let content = SharedNotification(PushNotification(), receivedUnixMs: 0)
         return ids.map {
             Delivery(
                 id: $0, eventID: 1, route: "r", sender: "s", stableID: "id-\($0)",
@@ -471,7 +471,7 @@ import Testing
         var note = PushNotification()
         note.body = "hi"
         var delivery = Self.deliveries(1...1)[0]
-        delivery.content = SharedNotification(note)
+        delivery.content = SharedNotification(note, receivedUnixMs: 0)
         guard case .ready(let batch, _) = role.prepare(app: "", deliveries: [delivery]) else {
             throw PluginRig.Failure(description: "not ready")
         }

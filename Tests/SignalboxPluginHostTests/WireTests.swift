@@ -244,7 +244,7 @@ import Testing
 
     @Test func `deliveries that share a content share it again`() throws {
         let shared = SharedNotification(PushNotification(), receivedUnixMs: 7)
-        let other = SharedNotification(PushNotification())
+        let other = SharedNotification(PushNotification(), receivedUnixMs: 0)
         let given = [shared, other, shared, shared, other].enumerated().map { index, content in
             Delivery(
                 id: UInt64(index), eventID: 0, route: "", sender: "", stableID: "",

@@ -39,7 +39,7 @@ import Testing
             token: "a", user: "u", locale: "de-AT", attributes: [Attribute("muted", "yes")])
         let delivery = SignalboxCore.Delivery(
             id: 7, eventID: 1, route: "r", sender: "s", stableID: "id", deadlineUnixMs: 0,
-            content: SharedNotification(PushNotification()), device: device)
+            content: SharedNotification(PushNotification(), receivedUnixMs: 0), device: device)
         guard case .ready(_, let settled) = role.prepare(app: "", deliveries: [delivery]) else {
             Issue.record("the batch was not rendered")
             return

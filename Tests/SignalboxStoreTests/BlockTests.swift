@@ -10,7 +10,7 @@ import Testing
 
     @Test func `a large event is a few rows, and all of it comes back`() async throws {
         let rig = try Rig()
-        let content = SharedNotification(PushNotification())
+        let content = SharedNotification(PushNotification(), receivedUnixMs: 0)
         let made = (UInt64(1)...1_000).map { StoreTests.delivery($0, content: content) }
         _ = await rig.append([StoreTests.item(made, taken: Set(1...100))])
         #expect(try rig.count("delivery") == 0)
@@ -117,7 +117,7 @@ import Testing
         var note = PushNotification()
         note.title = "Gone"
         note.overrides = [PayloadOverride(family: "apns", json: "{}")]
-        let content = SharedNotification(note)
+        let content = SharedNotification(note, receivedUnixMs: 0)
         var made = StoreTests.delivery(1, content: content)
         made.badge = -4
         made.device.attributes = [Attribute("muted", "all")]

@@ -15,7 +15,7 @@ import Testing
                 var note = PushNotification()
                 note.title = "T\(id)"
                 note.body = String(repeating: "x", count: 300)
-                return StoreTests.delivery(id, content: SharedNotification(note))
+                return StoreTests.delivery(id, content: SharedNotification(note, receivedUnixMs: 0))
             }
             _ = await rig.append([StoreTests.item(made)])
         }
@@ -98,7 +98,7 @@ import Testing
         let first = try Rig()
         var note = PushNotification()
         note.body = String(repeating: "x", count: 9_000)
-        let made = StoreTests.delivery(1, content: SharedNotification(note))
+        let made = StoreTests.delivery(1, content: SharedNotification(note, receivedUnixMs: 0))
         _ = await first.append([StoreTests.item([made], taken: [1])])
         _ = await first.append([StoreTests.item([StoreTests.delivery(2)])])
         await first.store.close()

@@ -178,7 +178,7 @@ final class HandClock: Sendable {
     {
         let rig = try StoreTests.Rig()
         let content = SharedNotification(
-            PushNotification(), eventType: "ticket.replied", eventKey: "key 7")
+            PushNotification(), eventType: "ticket.replied", eventKey: "key 7", receivedUnixMs: 0)
         let item = StoreEntry.Item(
             event: Event(id: 900, source: "z", type: "ticket.replied", dedupe: "key 7"),
             deliveries: [StoreTests.delivery(1, content: content)])

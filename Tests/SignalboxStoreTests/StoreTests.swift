@@ -150,7 +150,7 @@ import Testing
         note.title = "T\(id)"
         return Delivery(
             id: id, eventID: 900, route: "r", sender: sender, stableID: "uuid-\(id)",
-            deadlineUnixMs: 0, content: content ?? SharedNotification(note),
+            deadlineUnixMs: 0, content: content ?? SharedNotification(note, receivedUnixMs: 0),
             device: Device(platform: "ios", token: "t\(id)", sourceToken: "<t\(id)>"))
     }
 
@@ -176,7 +176,7 @@ import Testing
         note.isWithdrawn = true
         note.data = #"{"a":1}"#
         note.overrides = [PayloadOverride(family: "apns", json: #"{"x":[]}"#)]
-        var delivery = Self.delivery(7, content: SharedNotification(note))
+        var delivery = Self.delivery(7, content: SharedNotification(note, receivedUnixMs: 0))
         delivery.badge = 9
         delivery.deadlineUnixMs = 99_000
         delivery.device = Device(

@@ -22,7 +22,7 @@ struct MadeUp: Sendable {
         note.sound = "default"
         note.data = "{\"id\":\"\(mark)\",\"count\":7}"
         note.priority = .high
-        return SharedNotification(note)
+        return SharedNotification(note, receivedUnixMs: 0)
     }
 
     /// `count` deliveries that use three contents in turn; numbers and ids begin at `first`.

@@ -79,7 +79,7 @@ extension Examination {
             out.append(
                 (
                     "a content: \(name)",
-                    made.delivery(9, SharedNotification(note), made.device(9))
+                    made.delivery(9, SharedNotification(note, receivedUnixMs: 0), made.device(9))
                 ))
         }
         for platform in ["ios", "android", "huawei", "web", "", "of-another-time"] {

@@ -18,7 +18,7 @@ public final class SharedNotification: Sendable {
     /// Wraps a content for sharing; `data` is its parsed data, if available.
     public init(
         _ notification: PushNotification, eventType: String = "", eventKey: String = "",
-        receivedUnixMs: UInt64 = 0, data: (any ParsedJSON)? = nil
+        receivedUnixMs: UInt64, data: (any ParsedJSON)? = nil
     ) {
         self.notification = notification
         self.eventType = eventType

@@ -143,7 +143,8 @@ package struct OnePush: Sendable {
         if note.priority == nil { note.priority = .high }
         return Delivery(
             id: number, eventID: 0, route: "", sender: via, stableID: ids.next(),
-            deadlineUnixMs: nowUnixMs + 3_600_000, content: SharedNotification(note),
+            deadlineUnixMs: nowUnixMs + 3_600_000,
+            content: SharedNotification(note, receivedUnixMs: nowUnixMs),
             device: device)
     }
 }

@@ -122,7 +122,8 @@ extension Row {
                 route: (try? text("route")) ?? "", sender: lane.sender,
                 stableID: (try? text("stable")) ?? "",
                 deadlineUnixMs: (try? time("deadline")) ?? 0,
-                content: SharedNotification(PushNotification()), device: Device(app: lane.app))
+                content: SharedNotification(PushNotification(), receivedUnixMs: 0),
+                device: Device(app: lane.app))
             return (lost, true)
         }
     }

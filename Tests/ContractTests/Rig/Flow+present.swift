@@ -71,7 +71,7 @@ extension Flow {
             ).get()
             out.add(built)
             for content in built.contents {
-                let shared = SharedNotification(content.notification)
+                let shared = SharedNotification(content.notification, receivedUnixMs: 0)
                 for target in content.targets {
                     let place = UInt64(deliveries.count)
                     deliveries.append(
