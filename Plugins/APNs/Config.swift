@@ -2,52 +2,6 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
-    /// Keys of one app with its credentials: at the top level for one app, under `apps` for several.
-    private static let credentialKeys = """
-            "team_id": {
-              "type": "string", "pattern": "^[A-Za-z0-9]{1,32}$", "default": "",
-              "description": "Apple's team id, 10 letters and digits"
-            },
-            "key_id": {
-              "type": "string", "pattern": "^[A-Za-z0-9]{1,32}$", "default": "",
-              "description": "id of the .p8 key, 10 letters and digits"
-            },
-            "key": {
-              "type": "string", "format": "secret", "minLength": 1,
-              "description": "the .p8 key, such as ${file:secrets/apns.p8}"
-            },
-            "certificate": {
-              "type": "string", "format": "secret", "minLength": 1,
-              "description": "client certificate instead of a key: a .p12 file, or a PEM chain"
-            },
-            "certificate_key": {
-              "type": "string", "format": "secret", "minLength": 1,
-              "description": "private key of a PEM certificate, unless it stands in the same file"
-            },
-            "certificate_password": {
-              "type": "string", "format": "secret", "minLength": 1,
-              "description": "password of the .p12 file or of the key"
-            },
-            "topic": {
-              "type": "string", "pattern": "^[A-Za-z0-9.-]{0,255}$", "default": "",
-              "description": "bundle id of the app; a certificate names its own"
-            },
-            "topics": {
-              "type": "array", "maxItems": 400, "default": [],
-              "items": { "type": "string", "pattern": "^[A-Za-z0-9.-]{1,255}$" },
-              "description": "further bundle ids that the same key serves"
-            },
-            "channel_storage": {
-              "type": "string", "enum": ["none", "most_recent"], "default": "none",
-              "description": "message storage policy of the app's broadcast channels"
-            },
-            "environment": {
-              "type": "string", "enum": ["production", "sandbox", "development"],
-              "default": "production",
-              "description": "sandbox and development are the same"
-            }
-        """
-
     static let schema = Keys.schema(
         """
         "family": "apns", "emits": {},

@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 /// A set of credentials with the topics that it serves.
-struct Account: Sendable {
+final class Account: Sendable {
     let keys: AppKeys
     let topic: String
     /// Bundle ids, without the suffixes of push types.

@@ -10,7 +10,7 @@ struct Encoder: DeliveryEncoder {
 
     private typealias Rendered = Result<Payload, Outcome>
 
-    private let config: Config
+    private let takesAnyToken: Bool
     private let account: Account
     private let topic: String
     private let authorization: String
@@ -23,7 +23,7 @@ struct Encoder: DeliveryEncoder {
     init(
         config: Config, account: Account, topic: String, authorization: String, host: Host
     ) {
-        self.config = config
+        takesAnyToken = config.takesAnyToken
         self.account = account
         self.topic = topic
         self.authorization = authorization
@@ -32,7 +32,7 @@ struct Encoder: DeliveryEncoder {
 
     /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
-        let audience = Audience(delivery.token, takesAnyToken: config.takesAnyToken)
+        let audience = Audience(delivery.token, takesAnyToken: takesAnyToken)
         let channel: String?
         switch audience {
         case .malformed: return .malformedToken

@@ -20,11 +20,11 @@ final class Pending<Answer> {
 /// The shapes of a call into the host. A call returns nil if the host does not offer the function.
 extension Host {
     /// For functions that return a status; `why` says what it means that they failed.
-    func check(_ why: String, _ call: () -> sbx_status?) throws(PluginError) {
+    func check(_ why: @autoclosure () -> String, _ call: () -> sbx_status?) throws(PluginError) {
         let status = call() ?? SBX_E_UNSUPPORTED
         guard status == SBX_OK else {
             let isOffered = status != SBX_E_UNSUPPORTED
-            throw PluginError(.init(code: status), isOffered ? why : PluginError.words(status))
+            throw PluginError(.init(code: status), isOffered ? why() : PluginError.words(status))
         }
     }
 

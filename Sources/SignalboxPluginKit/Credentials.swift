@@ -27,7 +27,9 @@ extension Host {
         let arena = Arena()
         var value = sbx_str()
         let status = services.credential.get?(raw, arena.text(name), &value)
-        let why = status == SBX_E_AUTH ? "was refused at its refresh" : "is not available yet"
+        var why: String {
+            status == SBX_E_AUTH ? "was refused at its refresh" : "is not available yet"
+        }
         try check("credential \(name) \(why)") { status }
         return value.text
     }

@@ -28,6 +28,7 @@ final class InstanceBox {
 
 /// Runs a method of an instance in one of its roles. What it throws becomes a status, and its message is written to
 /// the host's struct.
+@inline(__always)
 func role<Role>(
     _ instance: OpaquePointer?, _ error: UnsafeMutablePointer<sbx_error>?,
     _ find: (InstanceBox) -> Role?, _ body: (Role, InstanceBox) throws(PluginError) -> Void
