@@ -1,6 +1,8 @@
 import SignalboxCore
 import Testing
 
+@testable import SignalboxAdmin
+
 /// Dead letters on the admin listener.
 @Suite struct DeadAdminTests {
     @Test func `a list has pages, and counts what its filter selects`() async throws {
@@ -15,6 +17,9 @@ import Testing
         let expired = await rig.get("/dead", "reason=expired")
         #expect(expired.json["dead"]?[0]?["sender"] == "fcm" && expired.json["count"] == 1)
         #expect(await rig.get("/dead/4").json["reason"] == "expired")
+        // So the commands count before they purge all.
+        let all: AdminInput = ["ids": [] as [UInt64], "all": true]
+        #expect(await rig.get("/dead", all.query).json["count"] == 4)
         for path in ["/dead/9", "/dead/x"] { #expect(await rig.get(path).status == 404, "\(path)") }
     }
 

@@ -107,8 +107,10 @@ extension AdminCall {
     private static let dead: [String: AdminInput.Kind] = [
         "sender": .name, "route": .name, "reason": .name, "user": .name, "app": .text,
         "before": .number, "since": .number, "from": .number, "limit": .number,
+        // For a list it is what no filter means; commands count with it before they change all.
+        "all": .flag,
     ]
-    private static let chosenDead = dead.merging(["ids": .ids, "all": .flag, "by": .text]) { $1 }
+    private static let chosenDead = dead.merging(["ids": .ids, "by": .text]) { $1 }
     static let deadList = AdminCall(.shows, "/dead", "Dead letters, the oldest first.", dead)
     static let deadLetter = AdminCall(.shows, "/dead/*", "The dead letter with an id.")
     static let replay = AdminCall(
