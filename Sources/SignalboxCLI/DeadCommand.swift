@@ -179,11 +179,7 @@ struct DeadCommand: AsyncParsableCommand {
         _ body: (DeadLetterTool, AdminInput, (Int) -> Void) async throws -> Int
     ) async throws {
         let chosen = selection.chosen
-        guard
-            chosen.gives([
-                "ids", "sender", "route", "reason", "user", "app", "before", "since", "all",
-            ])
-        else {
+        guard chosen.selectsDeadLetters else {
             throw ValidationError(
                 "say which: ids, --sender, --route, --reason, --user, --app, --before, --since or "
                     + "--all")

@@ -57,7 +57,7 @@ struct DeadAdmin: Sendable {
     private func change(
         _ input: AdminInput, _ change: (DeadFilter, UInt64, Int) async throws -> DeadPart
     ) async throws -> HTTPServerAnswer {
-        guard DeadFilter.isMeant(by: input) else {
+        guard input.selectsDeadLetters else {
             throw Problem(
                 400, "give ids, sender, route, reason, user, app, before or since, or \"all\": true"
             )

@@ -15,12 +15,12 @@ extension DeadFilter {
         beforeUnixMs = input.number("before")
         sinceUnixMs = input.number("since")
     }
+}
 
-    /// Whether the input selects anything: a mistake must not empty the table.
-    static func isMeant(by input: AdminInput) -> Bool {
-        input.flag("all")
-            || input.gives([
-                "ids", "sender", "route", "reason", "user", "app", "before", "since",
-            ])
+extension AdminInput {
+    /// Whether it selects any dead letters: a mistake must not empty the table.
+    package var selectsDeadLetters: Bool {
+        flag("all")
+            || gives(["ids", "sender", "route", "reason", "user", "app", "before", "since"])
     }
 }
