@@ -1,5 +1,6 @@
 internal import SignalboxConfig
 public import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxGateway
 internal import SignalboxJSON
 internal import SignalboxPluginHost
@@ -50,7 +51,7 @@ extension Gateway {
             var event = event
             try Self.check(&event, index, limits)
             event.source = source
-            guard let id = pipeline.nextEventID() else {
+            guard let id = context.ids.nextID() else {
                 throw SubmitError(kind: .again, message: "the store gives no ids")
             }
             event.id = id

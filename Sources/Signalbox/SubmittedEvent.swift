@@ -1,4 +1,5 @@
 internal import SignalboxAdmin
+internal import SignalboxDispatch
 internal import SignalboxGateway
 internal import SignalboxThreads
 

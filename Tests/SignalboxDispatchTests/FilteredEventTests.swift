@@ -34,7 +34,7 @@ import Testing
         for question in questions {
             let targets = question.recipients.indices.map { BuiltContent.Target(recipient: $0) }
             let content = BuiltContent(notification: PushNotification(), targets: targets)
-            _ = routed.built([content], for: question, ids: &ids)
+            routed.built([content], for: question, ids: &ids)
         }
         return routed.item(dedupeMs: 0)
     }
@@ -50,13 +50,14 @@ import Testing
 
     @Test func `each part is built by itself, and whom no part names goes on as it is`() throws {
         var routed = try routed()
-        let asked = try #require(routed.next { _, _ in })
+        let next = routed.next()
+        let asked = try #require(next)
         var made = Filtered()
         made.parts = [.init(recipients: [2], data: other("of the filter"))]
         made.drops = [FanOut.Skip(recipient: 0, reason: "muted")]
         let (questions, drops) = asked.filtered(made)
         #expect(questions.map { $0.recipients.map(\.device.token) } == [["t2"], ["t1"]])
-        routed.skipped(drops, for: asked)
+        routed.dropped(drops, of: asked)
         let item = build(questions, &routed)
         #expect(item.deliveries.map(\.device.token) == ["t2", "t1"])
         #expect(
@@ -68,7 +69,8 @@ import Testing
 
     @Test func `a wait delays the push and its expiry, and no later filter shortens it`() throws {
         var routed = try routed(expiresMs: 10_000)
-        let asked = try #require(routed.next { _, _ in })
+        let next = routed.next()
+        let asked = try #require(next)
         var first = Filtered()
         first.parts = [.init(recipients: [0, 1], notBeforeUnixMs: 61_000)]
         var second = Filtered()
@@ -83,7 +85,8 @@ import Testing
 
     @Test func `a time that is over is no wait`() throws {
         var routed = try routed()
-        let asked = try #require(routed.next { _, _ in })
+        let next = routed.next()
+        let asked = try #require(next)
         var made = Filtered()
         made.parts = [.init(recipients: [0], notBeforeUnixMs: 999)]
         let item = build(asked.filtered(made).next, &routed)
@@ -93,19 +96,21 @@ import Testing
 
     @Test func `an event whose recipients are all left out is unreached`() throws {
         var routed = try routed()
-        let asked = try #require(routed.next { _, _ in })
+        let next = routed.next()
+        let asked = try #require(next)
         var made = Filtered()
         made.drops = (0..<3).map { FanOut.Skip(recipient: $0, reason: "muted") }
         let (questions, drops) = asked.filtered(made)
         #expect(questions.isEmpty)
-        routed.skipped(drops, for: asked)
-        #expect(routed.next { _, _ in } == nil)
+        routed.dropped(drops, of: asked)
+        #expect(routed.next() == nil)
         #expect(routed.result == "unreached")
     }
 
     @Test func `a lane takes over at once only what does not wait`() throws {
         var routed = try routed()
-        let asked = try #require(routed.next { _, _ in })
+        let next = routed.next()
+        let asked = try #require(next)
         var made = Filtered()
         made.parts = [.init(recipients: [1], notBeforeUnixMs: 61_000)]
         let item = build(asked.filtered(made).next, &routed)

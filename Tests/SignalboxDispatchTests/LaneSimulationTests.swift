@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// Lanes, a store and providers in virtual time, with random faults.
+/// A source, the way of its events, lanes, a store and providers in virtual time, with random faults.
 ///
 /// Deterministic: a seed that fails fails again.
 /// `SIGNALBOX_SEED=N swift test --filter LaneSimulation` runs that seed alone.
@@ -141,7 +141,7 @@ import Testing
     private static func trouble(_ world: SimWorld) {
         let clock = world.clock
         let (provider, gateway) = (world.anyProvider, world.anyGateway)
-        switch clock.dice(13) {
+        switch clock.dice(14) {
         case 0: gateway.die()
         case 1: gateway.replace(provider)
         case 2: clock.setWall(byMs: Int64(clock.dice(1_200_000)) - 600_000)
@@ -153,6 +153,7 @@ import Testing
         case 6: for lane in gateway.lanes { lane.credentialsChanged() }
         case 7: gateway.stop(ms: clock.dice(2 * SimGateway.leaseMs))
         case 8: gateway.fence()
+        case 10: gateway.reload(backMs: 1 + clock.dice(20_000))
         // Unreachable for longer than a lease lasts.
         case 9: world.store.trouble(failures: 0.97, delayMs: 2_000)
         default:
@@ -164,13 +165,16 @@ import Testing
 
     /// What must hold at the end.
     private static func judge(_ world: SimWorld) -> [String] {
-        var faults: [String] = []
+        var faults = world.source.faults(world.store)
         let (ends, attempts) = (world.store.ends, world.store.attempts)
         for id in world.store.waiting {
             faults.append("\(id) is stranded:\(world.clock.story(of: id))")
         }
-        for gateway in world.gateways where gateway.inMemory != 0 {
-            faults.append("in memory: \(gateway.inMemory)")
+        for gateway in world.gateways {
+            if gateway.inMemory != 0 { faults.append("in memory: \(gateway.inMemory)") }
+            if !gateway.hasRoom {
+                faults.append("gateway \(gateway.number) keeps room for devices")
+            }
         }
         for lane in world.lanes {
             if lane.count != 0 || !lane.isIdle { faults.append("\(lane.key) is not idle") }

@@ -39,13 +39,24 @@ import Testing
         DeliveryIDs(last: last, stableIDs: StableIDs(seed: (1, 2)))
     }
 
-    /// The recipients that are skipped before the next question: `route recipient reason`.
+    /// The next question, and whom a route left out since the last: `route recipient reason`.
     private func next(_ routed: inout RoutedEvent) -> (RoutedEvent.Question?, skips: [String]) {
-        var skips: [String] = []
-        let question = routed.next { route, found in
-            skips += found.map { "\(route) \($0.recipient) \($0.reason)" }
+        let before = routed.notices.count
+        let question = routed.next()
+        return (question, Self.leftOut(routed.notices[before...]))
+    }
+
+    private static func leftOut(_ notices: some Sequence<RouteNotice>) -> [String] {
+        notices.flatMap { notice -> [String] in
+            guard case .leftOut(let skips, let route) = notice else { return [] }
+            return skips.map { "\(route) \($0.recipient) \($0.reason)" }
         }
-        return (question, skips)
+    }
+
+    private func failure(_ question: RoutedEvent.Question) -> StageFailure {
+        StageFailure(
+            route: question.route, role: "builder", name: "b",
+            fault: StageFault("no template", .giveUp))
     }
 
     @Test func `the builder of each route is asked once, in the order of the file`() {
@@ -64,9 +75,9 @@ import Testing
         var routed = routed([phone, tablet], route("both", "ios", "android"), route("ios", "ios"))
         var ids = ids()
         while let question = next(&routed).0 {
-            let late = routed.built(content(question.recipients.count), for: question, ids: &ids)
-            #expect(late.isEmpty)
+            routed.built(content(question.recipients.count), for: question, ids: &ids)
         }
+        #expect(Self.leftOut(routed.notices) == ["1 1 no_sender"])
         let item = routed.item(dedupeMs: 5)
         #expect(item.deliveries.map(\.id) == [1, 2, 3])
         #expect(item.deliveries.map(\.route) == ["both", "both", "ios"])
@@ -85,7 +96,7 @@ import Testing
         var routed = routed([phone, second, nameless], marking, route("quiet", "ios"))
         var ids = ids()
         while let question = next(&routed).0 {
-            _ = routed.built(content(question.recipients.count), for: question, ids: &ids)
+            routed.built(content(question.recipients.count), for: question, ids: &ids)
         }
         let mark = OpenMark(eventID: 7, route: "told")
         #expect(
@@ -163,13 +174,15 @@ import Testing
         let question = try #require(next(&routed).0)
         var ids = ids()
         // Without the name of a notification nothing can be withdrawn, so nothing is sent.
-        let late = routed.built(content(1) { $0.isWithdrawn = true }, for: question, ids: &ids)
-        #expect(late == [.init(recipient: 2, reason: "withdraw_without_collapse")])
+        let before = routed.notices.count
+        routed.built(content(1) { $0.isWithdrawn = true }, for: question, ids: &ids)
+        let late = Self.leftOut(routed.notices[before...])
+        #expect(late == ["0 2 withdraw_without_collapse"])
     }
 
     @Test func `an event whose only builder failed is lost`() throws {
         var routed = routed([phone], route("ios", "ios"))
-        routed.failed("builder b", "no template", for: try #require(next(&routed).0))
+        routed.failed(failure(try #require(next(&routed).0)))
         #expect(routed.isLost)
         #expect(routed.result == nil)
     }
@@ -178,10 +191,10 @@ import Testing
         throws
     {
         var routed = routed([phone], route("one", "ios"), route("two", "ios"))
-        routed.failed("builder b", "no template", for: try #require(next(&routed).0))
+        routed.failed(failure(try #require(next(&routed).0)))
         let question = try #require(next(&routed).0)
         var ids = ids()
-        #expect(routed.built(content(1), for: question, ids: &ids).isEmpty)
+        routed.built(content(1), for: question, ids: &ids)
         #expect(!routed.isLost)
         #expect(routed.result == "accepted")
         let item = routed.item(dedupeMs: 5)
@@ -197,7 +210,7 @@ import Testing
         var routed = routed([phone], route("one", "ios"), counting)
         var ids = ids()
         while let question = next(&routed).0 {
-            #expect(routed.built(content(1), for: question, ids: &ids).isEmpty)
+            routed.built(content(1), for: question, ids: &ids)
         }
         let steps = routed.item(dedupeMs: 0).badges
         #expect(steps.map(\.user) == [UserKey(app: "a", user: "ann")])

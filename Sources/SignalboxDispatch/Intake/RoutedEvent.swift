@@ -1,9 +1,8 @@
 public import SignalboxCore
 
-/// One event on its routes: which builder to ask next, and the deliveries so far.
+/// One event on its routes: whom to ask next, the deliveries so far, and what people are told of them.
 ///
-/// Calls no plugin and makes no ids: the driver asks the builders, outside of any lock, and passes in what they
-/// built.
+/// Calls no plugin and makes no ids: `ask` does, outside of any lock, and passes in what filters and builders made.
 public struct RoutedEvent: Sendable {
     /// A question for a route's filters and builder.
     public struct Question: Sendable {
@@ -19,13 +18,18 @@ public struct RoutedEvent: Sendable {
         fileprivate var places: [Int]
 
         /// The questions left after a filter, one per part, and the recipients it dropped.
-        public func filtered(_ made: Filtered) -> (next: [Question], drops: [FanOut.Skip]) {
+        func filtered(_ made: Filtered) -> (next: [Question], drops: [FanOut.Skip]) {
             var rest = Set(recipients.indices)
             for part in made.parts { rest.subtract(part.recipients) }
             rest.subtract(made.drops.map(\.recipient))
             var parts = made.parts.filter { !$0.recipients.isEmpty }
             if !rest.isEmpty { parts.append(Filtered.Part(recipients: rest.sorted())) }
             return (parts.map(of), made.drops)
+        }
+
+        /// Skips of the event's recipients: filters and builders see the question's alone.
+        fileprivate func inEvent(_ skips: [FanOut.Skip]) -> [FanOut.Skip] {
+            skips.map { FanOut.Skip(recipient: places[$0.recipient], reason: $0.reason) }
         }
 
         private func of(_ part: Filtered.Part) -> Question {
@@ -52,7 +56,9 @@ public struct RoutedEvent: Sendable {
     public private(set) var failure: String?
     /// Whether it would fail the same way if sent again.
     public private(set) var failsAlways = false
-    private let router: Router
+    /// What people are told, in order.
+    package private(set) var notices: [RouteNotice] = []
+    package let router: Router
     private let receivedUnixMs: UInt64
     private let routes: [Int]
     private var asked = 0
@@ -85,19 +91,13 @@ public struct RoutedEvent: Sendable {
     public var isLost: Bool { failure != nil && fanOut.deliveries.isEmpty }
 
     /// The next question; nil when all routes are done.
-    ///
-    /// `onSkips` is told whom a route skips, even if no recipient is left.
-    public mutating func next(onSkips: (_ route: Int, [FanOut.Skip]) -> Void) -> Question? {
+    mutating func next() -> Question? {
         while asked < routes.count {
             let route = routes[asked]
             asked += 1
             let recipients = fields.event.recipients
             let places = fanOut.selectRecipients(of: router.routes[route], from: recipients)
-            let skips = fanOut.takeSkips()
-            if !skips.isEmpty {
-                notes?.add(skips, route: route, recipients)
-                onSkips(route, skips)
-            }
+            leaveOut(fanOut.takeSkips(), route)
             guard !places.isEmpty else { continue }
             let isEverybody = places.count == recipients.count
             return Question(
@@ -108,10 +108,10 @@ public struct RoutedEvent: Sendable {
         return nil
     }
 
-    /// Adds the contents a builder made; `ids` has one id per target. Returns the recipients it skipped after all.
-    public mutating func built(
+    /// Adds the contents a builder made; `ids` has one id per target.
+    mutating func built(
         _ contents: [BuiltContent], for question: Question, ids: inout DeliveryIDs
-    ) -> [FanOut.Skip] {
+    ) {
         let first = fanOut.deliveries.count
         let route = router.routes[question.route]
         let notBefore = max(question.notBeforeUnixMs, receivedUnixMs)
@@ -123,27 +123,31 @@ public struct RoutedEvent: Sendable {
         if waitMs > 0 { for delivery in made { waitsMs[delivery.id] = waitMs } }
         notes?.add(made, route: question.route, notBeforeUnixMs: waitMs > 0 ? notBefore : 0)
         if route.set.countsBadge { badges?.count(fanOut.deliveries[first...], from: first) }
-        // The builder saw only the chosen recipients, so its indexes are mapped back to the event's.
-        let skips = fanOut.takeSkips().map {
-            FanOut.Skip(recipient: question.places[$0.recipient], reason: $0.reason)
-        }
+        leaveOut(question.inEvent(fanOut.takeSkips()), question.route)
+    }
+
+    /// The gateway skips recipients; the indexes are the event's.
+    private mutating func leaveOut(_ skips: [FanOut.Skip], _ route: Int) {
+        guard !skips.isEmpty else { return }
         let recipients = fields.event.recipients
+        notes?.add(skips, route: route, recipients)
+        notices.append(.leftOut(skips, route: route))
+    }
+
+    /// A filter or builder skipped recipients of a question.
+    mutating func dropped(_ given: [FanOut.Skip], of question: Question) {
+        guard !given.isEmpty else { return }
+        let (skips, recipients) = (question.inEvent(given), fields.event.recipients)
         notes?.add(skips, route: question.route, recipients)
-        return skips
+        notices.append(.dropped(skips, route: question.route))
     }
 
-    /// A filter or builder skipped recipients.
-    public mutating func skipped(_ skips: [FanOut.Skip], for question: Question) {
-        notes?.add(skips, route: question.route, question.recipients)
-    }
-
-    /// A filter or builder failed for good; `who`: `builder NAME`. `always`: a retry would fail the same way.
-    public mutating func failed(
-        _ who: String, _ words: String, always: Bool = false, for question: Question
-    ) {
-        failure = who
-        failsAlways = always
-        notes?.failed("\(who): \(words)", route: question.route)
+    /// A filter or builder failed for good.
+    mutating func failed(_ end: StageFailure) {
+        failure = end.who
+        failsAlways = end.fault.remedy == .giveUpForGood
+        notes?.failed("\(end)", route: end.route)
+        notices.append(.failed(end))
     }
 
     /// The item to store.

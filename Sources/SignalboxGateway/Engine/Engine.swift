@@ -100,7 +100,10 @@ package final class Engine: Sendable {
         deviceReports = DeviceReports(context)
         lanes = LaneFactory(context, deviceReports, onOutcome: options.onOutcome).table()
         relay = ReportRelay(context, lanes)
-        pipeline = EventPipeline(context: context, lanes: lanes, deviceReports: deviceReports)
+        pipeline = EventPipeline(
+            GatewayIntake(
+                store: store, current: current, ids: ids, runtime: runtime, lanes: lanes,
+                deviceReports: deviceReports, lines: EventLines(runtime, context.users)))
         sources = SourceRunner(context, pipeline)
         sweep = LaneSweep(context: context, lanes: lanes)
         deadSweep = DeadSweep(context)

@@ -2,6 +2,7 @@ internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxCrypto
+package import SignalboxDispatch
 package import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxPluginHost
@@ -184,9 +185,12 @@ package final class IngestService: HTTPServerHandler {
             finish(call, result.httpAnswer, instance)
             return
         }
+        let onID = call.span.map { [spans = context.spans] span in
+            { @Sendable (id: UInt64) in spans.follow(id, span) }
+        }
         pipeline.accept(
             result.events, changes: result.changes, from: instance,
-            receivedUnixMs: call.request.receivedUnixMs, span: call.span
+            receivedUnixMs: call.request.receivedUnixMs, onID: onID
         ) { answer, events in
             switch answer {
             case .committed(let commit):

@@ -35,7 +35,7 @@ package final class IDSource: Sendable {
     }
 
     /// An id alone; nil if the stock is empty.
-    func nextID() -> UInt64? {
+    package func nextID() -> UInt64? {
         let (taken, isLow) = state.withLock { ($0.stock.take(1), $0.stock.wantsMore()) }
         if isLow { refill() }
         return taken?.lowerBound

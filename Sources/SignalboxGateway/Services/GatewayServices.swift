@@ -1,6 +1,7 @@
 internal import Logging
 package import SignalboxConfig
 package import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxObservability
 package import SignalboxPluginHost

@@ -1,6 +1,6 @@
 internal import Logging
 package import SignalboxCore
-internal import SignalboxDispatch
+package import SignalboxDispatch
 internal import SignalboxObservability
 package import SignalboxPluginHost
 internal import SignalboxThreads

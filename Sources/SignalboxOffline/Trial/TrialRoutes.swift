@@ -28,38 +28,15 @@ struct TrialRoutes: Sendable {
                 name: route.name, whyNot: Self.whyNot(route, routed.fields),
                 builder: route.builder)
         }
-        // The same ids in every run, so that outputs can be compared.
-        var ids = DeliveryIDs(
-            last: event.id << 32, stableIDs: StableIDs(seed: (event.id, event.id)))
-        func note(_ skips: [FanOut.Skip], _ index: Int) {
-            routes[index].skips += skips.map { (event.recipients[$0.recipient].device, $0.reason) }
-        }
-        while let asked = routed.next(onSkips: { note($1, $0) }) {
-            let route = plan.routes[asked.route]
-            let (passed, drops) = await SystemThread.value { filtered(asked, route) }
-            routes[asked.route].skips += drops
-            let questions: [RoutedEvent.Question]
-            switch passed {
-            case .success(let rest): questions = rest
-            case .failure(let end):
-                let who = "filter \(end.filter)"
-                routes[asked.route].fault = "\(who): \(end.fault.message)"
-                routed.failed(who, end.fault.message, for: asked)
-                continue
-            }
-            for question in questions {
-                let built = await SystemThread.value { build(question, route) }
-                switch built {
-                case .failure(let fault):
-                    let who = "builder \(route.builder)"
-                    routes[question.route].fault = "\(who): \(fault.message)"
-                    routed.failed(who, fault.message, for: question)
-                case .success(let built):
-                    routes[question.route].skips += built.skips.map {
-                        (question.recipients[$0.recipient].device, $0.reason)
-                    }
-                    note(routed.built(built.contents, for: question, ids: &ids), question.route)
+        routed = await SystemThread.value { [routed] in asked(routed) }
+        for notice in routed.notices {
+            switch notice {
+            case .leftOut(let skips, let route), .dropped(let skips, let route):
+                routes[route].skips += skips.map {
+                    (event.recipients[$0.recipient].device, $0.reason)
                 }
+            case .failed(let end):
+                routes[end.route].fault = "\(end)"
             }
         }
         let item = routed.item(dedupeMs: dedupeMs(of: event))
@@ -92,26 +69,17 @@ struct TrialRoutes: Sendable {
         return event.dedupeWindowMs > 0 ? event.dedupeWindowMs : plan.config.gateway.dedupeMs
     }
 
-    private func filtered(
-        _ asked: RoutedEvent.Question, _ route: Route
-    ) -> (Result<[RoutedEvent.Question], RouteFilters.Fault>, drops: [(Device, String)]) {
-        let filters = RouteFilters(nowUnixMs: nowUnixMs) { name, _ in instances.filters[name] }
-        var drops: [(Device, String)] = []
-        let passed = filters.pass(asked, route) { skips, question in
-            drops += skips.map { (question.recipients[$0.recipient].device, $0.reason) }
-        }
-        return (passed, drops)
-    }
-
-    private func build(
-        _ question: RoutedEvent.Question, _ route: Route
-    ) -> Result<BuildResult, PluginFault> {
-        guard let builder = instances.builders[route.builder] else {
-            return .failure(PluginFault(.unsupported, "the instance has no build role"))
-        }
-        return builder.build(
-            question.fields.event, recipients: question.recipients, route: route.name,
-            options: route.builderOptions)
+    private func asked(_ given: RoutedEvent) -> RoutedEvent {
+        let event = given.fields.event
+        // The same ids in every run, so that outputs can be compared.
+        let stableIDs = StableIDs(seed: (event.id, event.id))
+        var ports = TrialPorts(
+            instances: instances, nowUnixMs: nowUnixMs,
+            ids: DeliveryIDs(last: event.id << 32, stableIDs: stableIDs))
+        var routed = given
+        // No stage asks to have it resent, and there are ids.
+        try? routed.ask(&ports)
+        return routed
     }
 
     // MARK: Requests
@@ -205,5 +173,38 @@ struct TrialRoutes: Sendable {
             body: mask.json(json ?? .string(String(decoding: body, as: UTF8.self))),
             bytes: limit?.size(of: body, json: json) ?? body.count, bytesMax: limit?.bytesMax,
             shortened: shortened)
+    }
+}
+
+/// The filters and builders of a trial. None is asked again: the report says why it gave no answer.
+private struct TrialPorts: RoutePorts {
+    let instances: InstanceSet
+    let nowUnixMs: UInt64
+    var ids: DeliveryIDs
+
+    mutating func takeIDs(_ count: Int) -> DeliveryIDs? { ids.take(count) }
+
+    func filter(
+        _ question: RoutedEvent.Question, with filter: Route.Filter, on route: Route
+    ) -> Result<Filtered, StageFault> {
+        guard let role = instances.filters[filter.instance] else {
+            return .failure(StageFault("the instance has no filter role", .giveUp))
+        }
+        return role.filter(
+            question.fields.event, recipients: question.recipients, route: route.name,
+            options: filter.options, nowUnixMs: nowUnixMs
+        ).mapError { StageFault($0.message, .giveUp) }
+    }
+
+    func build(
+        _ question: RoutedEvent.Question, on route: Route
+    ) -> Result<BuildResult, StageFault> {
+        guard let builder = instances.builders[route.builder] else {
+            return .failure(StageFault("the instance has no build role", .giveUp))
+        }
+        return builder.build(
+            question.fields.event, recipients: question.recipients, route: route.name,
+            options: route.builderOptions
+        ).mapError { StageFault($0.message, .giveUp) }
     }
 }

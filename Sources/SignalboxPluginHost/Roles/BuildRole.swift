@@ -1,14 +1,6 @@
 internal import CSignalbox
 public import SignalboxCore
 
-/// The result of building an event.
-public struct BuildResult: Sendable {
-    /// Contents with their targets.
-    public var contents: [BuiltContent] = []
-    /// Recipients that were skipped on purpose or not named.
-    public var skips: [FanOut.Skip] = []
-}
-
 /// The build role of an instance.
 ///
 /// `@unchecked Sendable`: the table is only read.

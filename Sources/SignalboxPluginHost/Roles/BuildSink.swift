@@ -1,5 +1,5 @@
 package import CSignalbox
-internal import SignalboxCore
+package import SignalboxCore
 internal import SignalboxJSON
 
 /// The sink of one `build()` call; used by one thread.

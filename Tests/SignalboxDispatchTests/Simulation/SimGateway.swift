@@ -18,6 +18,9 @@ final class SimGateway: Sendable {
         var process: SimProcess
         /// Of the current life and the previous ones.
         var ledgers: [SimOutcomeSink] = []
+        var rules: RigRules
+        var large = SimIntake.room
+        var pipeline: EventPipeline?
     }
 
     static let policy = RetryPolicy(
@@ -43,7 +46,8 @@ final class SimGateway: Sendable {
         self.store = store
         self.providers = providers
         self.isShared = isShared
-        state = Mutex(State(process: SimProcess(clock, number)))
+        let rules = SimRequest.rules(providers)
+        state = Mutex(State(process: SimProcess(clock, number), rules: rules))
         store.takeBack(from: number, isAlive: false)
         start()
     }
@@ -73,7 +77,13 @@ final class SimGateway: Sendable {
     // MARK: Processes and generations
 
     private func start() {
-        state.withLock { $0.ledgers.append(SimOutcomeSink(clock)) }
+        state.withLock { state in
+            state.ledgers.append(SimOutcomeSink(clock))
+            state.rules = SimRequest.rules(providers)
+            state.large = SimIntake.room
+            state.pipeline = EventPipeline(
+                SimIntake(gateway: self, process: state.process), large: state.large)
+        }
         for provider in providers { make(provider) }
         for key in store.waitingLanes.sorted(by: { $0.app < $1.app }) { lane(key)?.backlog() }
         tend(process)
@@ -99,7 +109,7 @@ final class SimGateway: Sendable {
         state.withLock { $0.leaving.filter { $0.key == key && $0.number < number && !$0.isOver } }
     }
 
-    private func lane(_ key: LaneKey) -> Lane? { state.withLock { $0.lanes[key] } }
+    func lane(_ key: LaneKey) -> Lane? { state.withLock { $0.lanes[key] } }
 
     private func make(_ provider: SimProvider) {
         let number = state.withLock { state in
@@ -200,22 +210,45 @@ final class SimGateway: Sendable {
 
     // MARK: Events
 
-    /// Submits an event with deliveries to one lane.
-    func submit(_ deliveries: [Delivery], to provider: SimProvider) {
-        let lane = lane(provider.key)
-        let asked = clock.now.steadyMs
-        let taken = lane?.reserve(deliveries) ?? []
-        store.append(deliveries, taken: taken, of: process) { [self] token in
-            guard let token else {
-                lane?.cancelled(taken.count)
-                return
+    /// Takes a request; `done` is not called if the process dies meanwhile.
+    func take(_ request: SimRequest, done: @escaping @Sendable (StoreAnswer) -> Void) {
+        let (process, pipeline) = state.withLock { ($0.process, $0.pipeline) }
+        process.run { [self] in
+            guard let pipeline else { return }
+            let answers = Mutex(0)
+            pipeline.accept(
+                request.events, changes: request.changes, from: request.source,
+                receivedUnixMs: clock.now.unixMs
+            ) { [self] answer, _ in
+                let count = answers.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count > 1 { fault("request \(request.number) is answered twice") }
+                check()
+                done(answer)
             }
-            let own = deliveries.filter { taken.contains($0.id) }
-            let isMore = own.count < deliveries.count
-            let isServed =
-                lane?.committed(own, under: token, askedMs: asked, isMoreOnDisk: isMore) ?? false
-            if !isServed, isMore { self.lane(provider.key)?.backlog() }
-            check()
+        }
+    }
+
+    /// A reload takes the sources away, and another brings them back.
+    func reload(backMs: UInt64) {
+        clock.note(0, "gateway \(number) has no sources for \(backMs) ms")
+        setRules(RigRules([], sources: []))
+        process.later(ms: backMs) { [self] in setRules(SimRequest.rules(providers)) }
+    }
+
+    private func setRules(_ rules: RigRules) { state.withLock { $0.rules = rules } }
+
+    /// The rules of its current configuration.
+    var rules: RigRules { state.withLock { $0.rules } }
+
+    /// Whether no request holds room for its devices.
+    var hasRoom: Bool {
+        state.withLock { state in
+            guard state.large.enter(SimIntake.devicesMax) else { return false }
+            state.large.leave(SimIntake.devicesMax)
+            return true
         }
     }
 

@@ -119,7 +119,9 @@ final class SimCarrier: LaneCarrier {
             if store.isOvertaken(delivery) {
                 report("\(id) is sent after a newer one of its key:\(clock.story(of: id))")
             }
-            if delivery.stableID != "\(id)" { report("\(id) was sent as \(delivery.stableID)") }
+            if delivery.stableID != store.stableID(of: id) {
+                report("\(id) was sent as \(delivery.stableID)")
+            }
             state.withLock { _ = $0.waiting.insert(id) }
             process.later(ms: clock.dice(20)) { self.send(id) }
         }

@@ -36,6 +36,10 @@ final class SimStore: Sendable {
         var accepted: [Int64: DeliveryOrder] = [:]
         /// How often lanes were hastened.
         var hastenings = 0
+        /// The deliveries of each commit of an event, by its subject.
+        var commits: [String: [[Delivery]]] = [:]
+        var stableIDs: [UInt64: String] = [:]
+        var nextID: UInt64 = 1
         /// Taken back from a process before the lease ended, which the process cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
 
@@ -64,6 +68,15 @@ final class SimStore: Sendable {
     var ends: [UInt64: End] { state.withLock { $0.ends } }
     var waiting: [UInt64] { entries.keys.sorted() }
     var waitingLanes: Set<LaneKey> { Set(entries.values.map { LaneKey($0.delivery) }) }
+    var commits: [String: [[Delivery]]] { state.withLock { $0.commits } }
+    /// The first of consecutive ids that no gateway gets again.
+    func takeIDs(_ count: UInt64) -> UInt64 {
+        state.withLock { state in
+            defer { state.nextID += count }
+            return state.nextID
+        }
+    }
+    func stableID(of id: UInt64) -> String? { state.withLock { $0.stableIDs[id] } }
     /// How many attempts counted.
     var attempts: [UInt64: UInt32] { state.withLock { $0.attempts } }
 
@@ -111,26 +124,51 @@ final class SimStore: Sendable {
         return Set(free.map { LaneKey($0.delivery) })
     }
 
-    /// Commits deliveries; `done` gets the token under which the ones taken over are held.
+    /// Commits an entry.
     func append(
-        _ deliveries: [Delivery], taken: Set<UInt64>, of process: SimProcess,
-        done: @escaping @Sendable (LeaseToken?) -> Void
+        _ entry: StoreEntry, of process: SimProcess,
+        done: @escaping @Sendable (StoreAnswer?) -> Void
     ) {
-        perform(process, done) { [clock] store, _ in
-            let item = StoreEntry.Item(
-                event: Event(id: 1, source: "s", type: "t"), deliveries: deliveries, taken: taken)
-            let entry = StoreEntry(
-                items: [item], receivedUnixMs: clock.now.unixMs, dedupeMs: 0)
+        perform(process, done) { [clock] store, state in
             let answer = Answer<StoreAnswer>()
             store.append(entry) { answer.set($0) }
-            guard case .committed(let commit) = answer.value else { return nil }
-            for delivery in deliveries {
-                clock.note(
-                    delivery.id,
-                    "committed for \(delivery.device.app)\(taken.contains(delivery.id) ? ", taken" : "")"
-                )
+            guard case .committed(let commit) = answer.value else { return answer.value }
+            for (index, item) in entry.items.enumerated()
+            where !commit.duplicates.contains(index) {
+                state.commits[item.event.subject, default: []].append(item.deliveries)
+                for delivery in item.deliveries {
+                    state.stableIDs[delivery.id] = delivery.stableID
+                    let taken = item.taken.contains(delivery.id) ? ", taken" : ""
+                    clock.note(delivery.id, "committed for \(delivery.device.app)\(taken)")
+                }
             }
-            return commit.token
+            return answer.value
+        }
+    }
+
+    /// Looks up devices.
+    func devices(
+        of users: Set<UserKey>, of process: SimProcess,
+        done: @escaping @Sendable ([UserKey: [RegisteredDevice]]?) -> Void
+    ) {
+        perform(process, done) { store, _ in
+            let answer = Answer<[UserKey: [RegisteredDevice]]>()
+            store.devices(of: users.sorted { $0.user < $1.user }) { answer.set($0) }
+            return answer.value
+        }
+    }
+
+    /// Changes devices.
+    func change(
+        _ changes: [DeviceChange], of process: SimProcess,
+        done: @escaping @Sendable (Bool?) -> Void
+    ) {
+        perform(process, done) { store, _ in
+            let answer = Answer<Bool>()
+            store.change(changes, reports: []) { result in
+                if case .success = result { answer.set(true) }
+            }
+            return answer.value
         }
     }
 
