@@ -110,6 +110,26 @@ import Testing
         #expect(!breaker.isOpen)
     }
 
+    @Test func `a probe sent before new credentials came says nothing of them`() {
+        var breaker = Breaker()
+        let refused = Breaker.Verdict.closed(.misconfigured, hintMs: 0)
+        breaker.take(refused, of: 1, nowMs: 0, random: 0)
+        breaker.probe(2, nowMs: 30_000)
+        breaker.tryNow()
+        breaker.take(refused, of: 2, nowMs: 30_010, random: 0)
+        #expect(breaker.permission(nowMs: 30_010) == .probe)
+        // The next one was sent with them.
+        breaker.probe(3, nowMs: 30_020)
+        breaker.take(refused, of: 3, nowMs: 30_030, random: 0)
+        #expect(breaker.permission(nowMs: 30_030) == .none(untilMs: 90_030))
+        // What it learns of another cause counts.
+        breaker.probe(4, nowMs: 100_000)
+        breaker.tryNow()
+        breaker.take(.closed(.throttled, hintMs: 5_000), of: 4, nowMs: 100_010, random: 0)
+        #expect(breaker.cause == .throttled)
+        #expect(breaker.permission(nowMs: 100_010) == .none(untilMs: 105_010))
+    }
+
     @Test func `a used-up quota waits as long as the provider says, and a little more`() {
         var breaker = Breaker()
         breaker.take(.closed(.throttled, hintMs: 60_000), of: 1, nowMs: 0, random: 0.5)

@@ -46,6 +46,8 @@ public struct Breaker: Sendable, Equatable {
     private struct Probe: Sendable, Equatable {
         var id: UInt64
         var sinceMs: UInt64
+        /// It was sent before the reason to wait may have gone: its failure says nothing of what is true now.
+        var isOutdated = false
     }
 
     /// Makes a closed one.
@@ -78,7 +80,11 @@ public struct Breaker: Sendable, Equatable {
     }
 
     /// The reason to wait may be gone: the next delivery may try at once.
-    public mutating func tryNow() { if isOpen { untilMs = 0 } }
+    public mutating func tryNow() {
+        guard isOpen else { return }
+        untilMs = 0
+        probing?.isOutdated = true
+    }
 
     /// The provider works: the count of failures in a row restarts.
     mutating func forgetFailures() { failures = 0 }
@@ -90,7 +96,9 @@ public struct Breaker: Sendable, Equatable {
         _ verdict: Verdict, of id: UInt64, nowMs: UInt64, random: Double
     ) {
         let isProbe = probing?.id == id
+        let isOutdated = isProbe && probing?.isOutdated == true
         if isProbe { probing = nil }
+        if isOutdated, verdict.isAbout(cause) { return }
         switch verdict {
         case .up:
             // During an outage any answer proves that it is over. With a revoked key or a used-up quota, answers to
@@ -141,6 +149,16 @@ extension Breaker {
         case failure(weight: Int, hintMs: UInt64)
         /// The lane can send nothing for now.
         case closed(Cause, hintMs: UInt64)
+
+        /// Whether it tells nothing but that an earlier cause lasts.
+        fileprivate func isAbout(_ cause: Cause?) -> Bool {
+            switch self {
+            case .up: false
+            case .silent: true
+            case .failure: cause == .down
+            case .closed(let other, _): cause == other
+            }
+        }
     }
 
     /// Reads an outcome. `isFirst`: it is of the delivery's first attempt.
