@@ -33,6 +33,19 @@ import Testing
         guard case .held(.down, _) = effects.holds.first else { return #expect(Bool(false)) }
     }
 
+    @Test func `a held lane names the newest reason, and since when it is held`() {
+        var (rig, _) = Self.held()
+        let since = rig.state.hold?.sinceUnixMs
+        rig.wait(ms: 1_000)
+        _ = rig.take([5], .retry, reason: "lost") { $0.detail = "TLS handshake failed" }
+        #expect(
+            rig.state.hold?.reason == "lost" && rig.state.hold?.detail == "TLS handshake failed")
+        #expect(rig.state.hold?.sinceUnixMs == since)
+        // What says nothing of the provider is no reason.
+        _ = rig.take([6], .rejected, reason: "bad_token")
+        #expect(rig.state.hold?.reason == "lost")
+    }
+
     @Test func `the reason of a hold is a failure's, also if deliveries of the same group arrived`()
     {
         var rig = LaneStateRig(batchMax: 8)

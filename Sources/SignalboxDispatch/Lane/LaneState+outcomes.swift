@@ -48,8 +48,25 @@ extension LaneState {
                 return verdict != .silent && (after == nil || verdict != .up)
             }
             turned(from: before, to: after, why, now, into: &effects)
+        } else if after != nil {
+            note(holdOf: outcomes)
         }
         return effects
+    }
+
+    /// A held lane names the newest reason: a provider that was unreachable may meanwhile refuse the certificate.
+    private mutating func note(holdOf outcomes: [Outcome]) {
+        guard var newer = hold, newer.reason != Self.noCredential else { return }
+        for why in outcomes {
+            switch Breaker.verdict(why, isFirst: false) {
+            case .failure, .closed:
+                (newer.reason, newer.code, newer.detail) = (
+                    why.reason, why.providerCode, why.detail
+                )
+            case .up, .silent: break
+            }
+        }
+        hold = newer
     }
 
     /// Whether a delivery left its connection unsent with nothing else wrong: it goes first to the next connection,
