@@ -42,6 +42,16 @@ struct SplitMix: RandomNumberGenerator {
         #expect(JSONValue.string("a\"\\\n\u{1}é").text == #""a\"\\\n\u0001é""#)
     }
 
+    @Test func `a name of a stranger costs no more than its first bytes`() {
+        let long = String(repeating: "x", count: 1_000_000)
+        #expect(Suggestion.nearest(to: long, among: [long + "y", "token"]) == nil)
+        #expect(Suggestion.shown(long).utf8.count == 64)
+        // One letter with half a million marks is still half a million bytes.
+        let marks = "e" + String(repeating: "\u{301}", count: 500_000)
+        #expect(Suggestion.shown(marks).utf8.count <= 66)
+        #expect(Suggestion.shown("token") == "token")
+    }
+
     @Test(arguments: [
         ("apn", "apns"), ("titel", "title"), ("zendsk", "zendesk"), ("routs", "routes"),
         ("qqq", nil), ("", nil),

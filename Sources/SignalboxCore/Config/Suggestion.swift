@@ -1,8 +1,20 @@
 /// Suggests the right name for a misspelled one.
 public enum Suggestion {
+    /// Longest name that is compared, in bytes: the work grows with its square, and strangers may choose it.
+    private static let lengthMax = 256
+    /// Most bytes of a stranger's name that an answer repeats.
+    private static let shownMax = 64
+
+    /// The beginning of a name, for an answer to whoever sent it.
+    public static func shown(_ name: String) -> String {
+        name.utf8.count <= shownMax
+            ? name : String(decoding: name.utf8.prefix(shownMax), as: UTF8.self)
+    }
+
     /// The candidate nearest to `name`, or nil if none is close.
     public static func nearest(to name: String, among candidates: some Sequence<String>) -> String?
     {
+        guard name.utf8.count <= lengthMax else { return nil }
         let target = Array(name.lowercased().utf8)
         let bound = max(1, target.count / 3)
         var best: (distance: Int, name: String)?

@@ -66,7 +66,7 @@ extension DevicesService {
         for member in members where !known.contains(member.key) {
             throw Problem(
                 400,
-                "there is no \"\(member.key.prefix(64))\""
+                "there is no \"\(Suggestion.shown(member.key))\""
                     + Suggestion.hint(for: member.key, among: known)
                     + "; known: " + known.joined(separator: ", "))
         }
@@ -125,7 +125,7 @@ extension DevicesService {
             guard known.contains(name) else {
                 throw Problem(
                     400,
-                    "there is no parameter \"\(name.prefix(64))\""
+                    "there is no parameter \"\(Suggestion.shown(String(name)))\""
                         + Suggestion.hint(for: name, among: known)
                         + "; known: " + known.joined(separator: ", "))
             }
