@@ -41,6 +41,30 @@ import Testing
         }
     }
 
+    @Test func `a query that a POST would overlook is refused`() {
+        let words = "parameters of a POST belong into its JSON body; nothing was done"
+        for query in ["user=bob", "x", "check"] {
+            #expect(throws: Problem(400, words)) {
+                _ = try AdminInput(
+                    Self.request("POST", query: query, body: #"{"route":"ev"}"#), of: .cancel)
+            }
+        }
+        for query in ["chekc", "check=false", "check&x"] {
+            #expect(throws: Problem(400, "the query may only be ?check; nothing was done")) {
+                _ = try AdminInput(Self.request("POST", query: query), of: .reload)
+            }
+        }
+        #expect(throws: Never.self) {
+            _ = try AdminInput(Self.request("POST", query: "check"), of: .reload)
+        }
+    }
+
+    @Test func `a limit of nothing is no limit of one`() {
+        #expect(throws: Problem(400, "\"limit\" must be a whole number from 1 on")) {
+            _ = try AdminInput(Self.request("POST", body: #"{"all":true,"limit":0}"#), of: .purge)
+        }
+    }
+
     @Test(arguments: ["\"x\"", "[]", "[1,\"2\"]", "[-1]", "5"])
     func `ids are a list of whole numbers`(ids: String) throws {
         #expect(throws: Problem(400, "\"ids\" must be a list of whole numbers, at least one")) {

@@ -67,6 +67,7 @@ enum AdminAPI {
         case .text: ["type": "string"]
         case .name: ["type": "string", "minLength": 1]
         case .number: ["type": "integer", "minimum": 0]
+        case .count: ["type": "integer", "minimum": 1]
         case .flag: ["type": "boolean"]
         case .ids: ["type": "array", "minItems": 1, "items": schema(.number)]
         }

@@ -19,6 +19,8 @@ package struct AdminCall: Sendable {
     let about: String
     /// Its parameters, of the query or the JSON body; nil for a body of its own kind.
     let parameters: [String: AdminInput.Kind]?
+    /// The only query that a POST takes, such as `check` for `?check`; nil for none.
+    let `switch`: String?
     /// How long the client waits for the answer.
     let timeoutMs: UInt32
 
@@ -29,12 +31,14 @@ package struct AdminCall: Sendable {
 
     init(
         _ effect: Effect, _ path: String, _ about: String,
-        _ parameters: [String: AdminInput.Kind]? = [:], timeoutMs: UInt32 = 10_000
+        _ parameters: [String: AdminInput.Kind]? = [:], switch: String? = nil,
+        timeoutMs: UInt32 = 10_000
     ) {
         self.path = path
         self.effect = effect
         self.about = about
         self.parameters = parameters
+        self.switch = `switch`
         self.timeoutMs = timeoutMs
     }
 }
@@ -56,7 +60,7 @@ extension AdminCall {
     static let reload = AdminCall(
         .changes, "/reload", "Applies the configuration file; ?check only says what would change.",
         // It ends with the replaced instances, after the drain time at the latest.
-        nil, timeoutMs: 900_000)
+        nil, switch: "check", timeoutMs: 900_000)
     static let logLevel = AdminCall(.shows, "/log-level", "How much is logged.")
     static let setLogLevel = AdminCall(
         .changes, "/log-level", "Changes how much is logged, until the next start.",
@@ -66,7 +70,7 @@ extension AdminCall {
         .shows, "/trace", "What became of events: routes, recipients, attempts and answers.",
         [
             "event": .number, "user": .name, "subject": .name, "device": .name,
-            "source_id": .name, "since": .number, "before": .number, "limit": .number,
+            "source_id": .name, "since": .number, "before": .number, "limit": .count,
         ])
     static let explain = AdminCall(
         .asks, "/explain", "What a webhook or an event would send; sends nothing.", nil)
@@ -106,7 +110,7 @@ extension AdminCall {
 
     private static let dead: [String: AdminInput.Kind] = [
         "sender": .name, "route": .name, "reason": .name, "user": .name, "app": .text,
-        "before": .number, "since": .number, "from": .number, "limit": .number,
+        "before": .number, "since": .number, "from": .number, "limit": .count,
         // For a list it is what no filter means; commands count with it before they change all.
         "all": .flag,
     ]

@@ -13,6 +13,7 @@ package struct AdminInput: Sendable, ExpressibleByDictionaryLiteral {
         case text = "a text"
         case name = "a text that is not empty"
         case number = "a whole number from 0 on"
+        case count = "a whole number from 1 on"
         case flag = "true or false"
         case ids = "a list of whole numbers, at least one"
 
@@ -21,6 +22,7 @@ package struct AdminInput: Sendable, ExpressibleByDictionaryLiteral {
             case (.text, .string), (.flag, .bool): true
             case (.name, .string(let text)): !text.isEmpty
             case (.number, .integer(let number)): number >= 0
+            case (.count, .integer(let number)): number >= 1
             case (.ids, .array(let items)):
                 !items.isEmpty && items.allSatisfy { ($0.integer ?? -1) >= 0 }
             default: false
@@ -30,7 +32,7 @@ package struct AdminInput: Sendable, ExpressibleByDictionaryLiteral {
         /// A value of a query; one that does not fit stays a text.
         fileprivate func value(of text: String) -> JSONValue {
             switch self {
-            case .number: Int64(text).map { .integer($0) } ?? .string(text)
+            case .number, .count: Int64(text).map { .integer($0) } ?? .string(text)
             case .flag: ["true": .bool(true), "false": .bool(false)][text] ?? .string(text)
             case .text, .name, .ids: .string(text)
             }
@@ -46,6 +48,12 @@ package struct AdminInput: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Reads a request; throws a `Problem` that names the parameter.
     init(_ request: HTTPServerRequest, of call: AdminCall) throws {
+        guard call.method == "GET" || request.query.isEmpty || request.query == call.switch else {
+            throw Problem(
+                400,
+                call.switch.map { "the query may only be ?\($0); nothing was done" }
+                    ?? "parameters of a POST belong into its JSON body; nothing was done")
+        }
         guard let kinds = call.parameters else {
             json = .object([])
             return
@@ -58,7 +66,8 @@ package struct AdminInput: Sendable, ExpressibleByDictionaryLiteral {
         for member in members {
             guard let kind = kinds[member.key] else {
                 let hint = Suggestion.hint(for: member.key, among: kinds.keys.sorted())
-                throw Problem(400, "unknown parameter \"\(member.key)\"\(hint)")
+                throw Problem(
+                    400, "unknown parameter \"\(Suggestion.shown(member.key))\"\(hint)")
             }
             guard kind.fits(member.value) else {
                 throw Problem(400, "\"\(member.key)\" must be \(kind.rawValue)")

@@ -70,7 +70,7 @@ struct DeadAdmin: Sendable {
     }
 
     private static func limit(_ input: AdminInput, otherwise limit: Int) -> Int {
-        Int(min(UInt64(partMax), max(1, input.number("limit") ?? UInt64(limit))))
+        Int(min(UInt64(partMax), input.number("limit") ?? UInt64(limit)))
     }
 
     private static func json(_ id: UInt64?) -> JSONValue {

@@ -15,8 +15,7 @@ struct ReloadAdmin: Sendable {
             throw Problem(400, "the body must be {}; /reload?check changes nothing")
         }
         do {
-            let isCheck = request.query == "check" || request.query.hasPrefix("check=")
-            return .json(try await reloader.reload(isCheck: isCheck).json)
+            return .json(try await reloader.reload(isCheck: request.query == "check").json)
         } catch let error as ConfigurationError {
             throw Problem(
                 422, "the configuration has faults, the current one stays in effect",
