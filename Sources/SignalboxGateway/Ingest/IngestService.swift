@@ -41,7 +41,7 @@ package final class IngestService: HTTPServerHandler {
 
     package func refusal(method: String, path: String) -> HTTPServerAnswer? {
         if DevicesService.serves(path) {
-            return devices.refusal(method: method, path: path).map { refused($0) }
+            return devices.refusal(method: method, path: path).map { refused($0, "devices") }
                 ?? excess(of: "devices")
         }
         switch paths.find(method: method, path: path) {
@@ -77,11 +77,11 @@ package final class IngestService: HTTPServerHandler {
                 ])
         }
         return refused(
-            Problem.tooMany("too many requests for this source", retryAfterSeconds: wait))
+            Problem.tooMany("too many requests for this source", retryAfterSeconds: wait), source)
     }
 
-    private func refused(_ answer: HTTPServerAnswer) -> HTTPServerAnswer {
-        context.metrics.request(instance: "", status: answer.status)
+    private func refused(_ answer: HTTPServerAnswer, _ instance: String = "") -> HTTPServerAnswer {
+        context.metrics.request(instance: instance, status: answer.status)
         return answer
     }
 
