@@ -22,6 +22,9 @@ final class AdminClient: Sendable {
     /// Largest answer: the metrics of thousands of apps are some megabytes.
     private static let answerBytesMax = 64 << 20
 
+    /// Replaces `gateway.admin_token` of the file, which may be broken just now.
+    private static let tokenVariable = "SIGNALBOX_ADMIN_TOKEN"
+
     private let client: RESTClient
     private let origin: String
     private let socket: String?
@@ -39,12 +42,19 @@ final class AdminClient: Sendable {
         client = try RESTClient()
         origin = admin.path == nil ? "http://\(admin)" : "http://localhost"
         socket = admin.path
-        token = config.gateway.adminToken
+        token = options.environment.variables[Self.tokenVariable] ?? config.gateway.adminToken
         tokenAdvice = Self.advice(config, options)
     }
 
     /// Why a gateway would refuse the configured token.
     private static func advice(_ config: GatewayConfig, _ options: GatewayOptions) -> String {
+        guard options.environment.variables[tokenVariable] == nil else {
+            return "it has another gateway.admin_token than \(tokenVariable)"
+        }
+        guard config.given != nil else {
+            return
+                "\(config.file) cannot be read; set \(tokenVariable) to the gateway's admin token"
+        }
         guard let given = config.given?["gateway"]?["admin_token"] else {
             return "\(config.file) has no gateway.admin_token"
         }
