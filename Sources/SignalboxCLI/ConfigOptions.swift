@@ -3,8 +3,10 @@ import Signalbox
 
 /// Options that name a configuration and its plugins.
 struct ConfigOptions: ParsableArguments {
+    static let configName = "gateway.yaml"
+
     @Option(name: .shortAndLong, help: "Path of the configuration.")
-    var config = "gateway.yaml"
+    var config = configName
 
     @Option(help: "A folder with plugins, searched first; repeatable.")
     var pluginFolder: [String] = []

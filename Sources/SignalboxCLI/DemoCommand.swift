@@ -34,7 +34,7 @@ struct DemoCommand: AsyncParsableCommand {
         do {
             let body = noWebhook ? [] : try InputFile.read(sample, "--sample")
             let demo = try await Demo.start(
-                try config.gatewayOptions(), controlPort: controlPort)
+                try shippedIfNone(config).gatewayOptions(), controlPort: controlPort)
             show(demo)
             if noWebhook {
                 await follow(demo)
@@ -55,6 +55,15 @@ struct DemoCommand: AsyncParsableCommand {
         } catch {
             throw Exit.report(error)
         }
+    }
+
+    /// With the installed sample, unless a configuration is named or there is one here.
+    private func shippedIfNone(_ given: ConfigOptions) -> ConfigOptions {
+        var config = given
+        if !noWebhook, config.config == ConfigOptions.configName {
+            config.config = Installation.hereOrShared(ConfigOptions.configName)
+        }
+        return config
     }
 
     private func show(_ demo: Demo) {

@@ -13,6 +13,11 @@ public enum Installation {
         absolute("\(programFolder)/../share/signalbox/\(name)")
     }
 
+    /// A file of the working folder, or the installed one of that name if there is only that.
+    public static func hereOrShared(_ name: String) -> String {
+        absolute(name) == nil ? shared(name) ?? name : name
+    }
+
     /// The real path of something that exists.
     static func absolute(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
