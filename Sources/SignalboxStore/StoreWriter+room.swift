@@ -41,7 +41,7 @@ extension StoreWriter {
         options.onNotice(
             isGone
                 ? .fileGone(
-                    "\(files.path) was removed or replaced while the gateway has it open: events are refused "
+                    "\(files.path) or its -wal was removed or replaced while the gateway has it open: events are refused "
                         + "with 503, and outcomes are lost when the gateway stops; put the file back, or "
                         + "restart")
                 : .fileIsBack("\(files.path) is back"))

@@ -30,7 +30,8 @@ import Testing
         await look()
         await look()
         #expect(store.isFileGone && notices.value.count == 1)
-        #expect(notices.value.first?.contains("\(file) was removed or replaced") == true)
+        let words = "\(file) or its -wal was removed or replaced"
+        #expect(notices.value.first?.contains(words) == true)
         #expect(
             await Self.append(to: store, 1) == .failed("the gateway's database file was removed"))
         if isReplaced { try FileManager.default.removeItem(atPath: file) }
@@ -41,6 +42,22 @@ import Testing
             Issue.record("a file that is back takes no events")
             return
         }
+        await store.close()
+    }
+
+    @Test func `a removed log is noticed too: it holds the newest commits`() async throws {
+        let folder = Workshop.place().path
+        let store = try SQLiteStore.open(
+            SQLiteStore.Options(
+                folder: folder, nowUnixMs: { 1_000 }, onNotice: { _ in }))
+        guard case .committed = await Self.append(to: store, 1) else {
+            Issue.record("a whole store takes no events")
+            return
+        }
+        try FileManager.default.removeItem(atPath: "\(folder)/signalbox.sqlite-wal")
+        #expect(
+            await Self.append(to: store, 2) == .failed("the gateway's database file was removed"))
+        #expect(store.isFileGone)
         await store.close()
     }
 

@@ -3,6 +3,7 @@ internal import GRDBSQLite
 internal import Glibc
 internal import SignalboxCore
 internal import SignalboxTables
+internal import Synchronization
 
 /// The folder of a store: the database, whose lock keeps a second gateway out.
 ///
@@ -12,6 +13,8 @@ internal import SignalboxTables
 final class StoreFiles: Sendable {
     let path: String
     private let lock: Int32
+    /// The write-ahead log that SQLite has open: it is kept as long as a connection is.
+    private let log = Mutex<FileID?>(nil)
 
     init(folder: String) throws(StoreError) {
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
@@ -88,12 +91,18 @@ final class StoreFiles: Sendable {
         }
     }
 
-    /// Whether the database file was removed, renamed or replaced since it was opened.
+    /// Whether the database file, or the log with its newest commits, was removed, renamed or replaced since it was
+    /// opened.
     func hasMoved(_ db: Database) -> Bool {
         var hasMoved: Int32 = 0
         let status = sqlite3_file_control(
             db.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
-        return status == SQLITE_OK && hasMoved != 0
+        if status == SQLITE_OK, hasMoved != 0 { return true }
+        let now = FileID(path: "\(path)-wal")
+        return log.withLock { log in
+            if log == nil { log = now }
+            return log != now
+        }
     }
 
     /// Free bytes on the disk of a file.
@@ -187,5 +196,17 @@ final class StoreFiles: Sendable {
                 "store-failed",
                 "\(path): \(error.resultCode): \(error.message ?? "no reason given")")
         }
+    }
+}
+
+/// What tells a file from another one that takes its path.
+private struct FileID: Equatable {
+    let device: UInt64
+    let inode: UInt64
+
+    init?(path: String) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return nil }
+        (device, inode) = (UInt64(facts.st_dev), UInt64(facts.st_ino))
     }
 }
