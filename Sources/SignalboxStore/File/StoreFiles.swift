@@ -172,10 +172,16 @@ final class StoreFiles: Sendable {
         }
     }
 
+    private static func full(_ path: String) -> StoreError {
+        StoreError("store-full", "the disk that holds \(path) is full; remove something from it")
+    }
+
     /// Turns an SQLite error into a message that says what to do.
     func fault(_ error: any Error) -> StoreError { Self.fault(error, path: path) }
 
-    static func fault(_ error: any Error, path: String) -> StoreError {
+    static func fault(
+        _ error: any Error, path: String, freeBytes: (String) -> UInt64 = DiskSpace.free
+    ) -> StoreError {
         if let own = error as? StoreFailure { return StoreError("store-failed", own.message) }
         guard let error = error as? DatabaseError else {
             return StoreError("store-failed", "\(path): \(error)")
@@ -186,9 +192,9 @@ final class StoreFiles: Sendable {
                 "store-damaged",
                 "\(path) is damaged. Move it away together with its -wal file and start anew; "
                     + "docs/operations.md says how to save what can be read of the old one")
-        case .SQLITE_FULL:
-            return StoreError(
-                "store-full", "the disk that holds \(path) is full; remove something from it")
+        case .SQLITE_FULL: return full(path)
+        // A write-ahead log cannot be made.
+        case .SQLITE_IOERR where freeBytes(path) < 1 << 20: return full(path)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
             return StoreError("store-not-writable", "\(path) cannot be written; check its owner")
         default:
