@@ -22,6 +22,8 @@ for_tests() {
   # A server for the tests; they start it themselves.
   command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
   command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
+  # The repair of a database that docs/operations.md describes.
+  packages+=(sqlite3)
   # Load balancers for the tests, which start them themselves.
   packages+=(haproxy nginx)
   # A proxy for the tests, which start it themselves; the package tinyproxy would start one on port 8888.

@@ -243,6 +243,49 @@ import Testing
         #expect(fault?.message.contains("Move it away") == true)
     }
 
+    @Test func `a file that cannot be opened on a full disk says so, whatever SQLite calls it`() {
+        let error = DatabaseError(resultCode: .SQLITE_IOERR_SHMSIZE)
+        #expect(StoreFiles.fault(error, path: "/x", freeBytes: { _ in 4_096 }).code == "store-full")
+        #expect(
+            StoreFiles.fault(error, path: "/x", freeBytes: { _ in 1 << 30 }).code == "store-failed")
+    }
+
+    @Test func `the repair in the documents makes a file that opens, with what it held`()
+        async throws
+    {
+        let rig = try Rig()
+        _ = await rig.append([Self.item([1, 2, 3].map { Self.delivery($0) })])
+        await rig.store.close()
+        let manager = FileManager.default
+        let place = manager.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? manager.removeItem(at: place) }
+        try manager.createDirectory(
+            at: place.appending(path: "NEW"), withIntermediateDirectories: true)
+        try manager.copyItem(
+            at: URL(filePath: rig.folder), to: place.appending(path: "OLD"))
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-euc", try Self.repair()]
+        shell.currentDirectoryURL = place
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 0)
+        let repaired = try Rig(folder: place.appending(path: "NEW").path)
+        #expect(repaired.store.waitingCount == 3)
+        await repaired.store.close()
+    }
+
+    /// The commands of docs/operations.md.
+    private static func repair() throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let document = try String(
+            contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+        let part = try #require(document.split(separator: "## Repair a damaged database").last)
+        let block = try #require(part.split(separator: "```sh").dropFirst().first)
+        return String(try #require(block.split(separator: "```").first))
+    }
+
     @Test(arguments: [0, 2])
     func `a file with another schema number is refused`(number: Int) async throws {
         let rig = try Rig()
@@ -252,8 +295,11 @@ import Testing
         try queue.close()
         let fault = #expect(throws: StoreError.self) { try Rig(folder: rig.folder) }
         #expect(fault?.code == "store-newer")
+        let file = "\(rig.folder)/signalbox.sqlite"
         let words =
-            "\(rig.folder)/signalbox.sqlite has the schema number \(number), and this signalbox uses 1"
+            number == 0
+            ? "\(file) has tables and no schema number: it was repaired or copied by other means"
+            : "\(file) has the schema number \(number), and this signalbox uses 1"
         #expect(fault?.message.hasPrefix(words) == true)
         #expect(SQLiteContents.startFault(folder: rig.folder)?.message == fault?.message)
         #expect(try SQLiteContents.status(folder: rig.folder).schema == .unknown(number, known: 1))

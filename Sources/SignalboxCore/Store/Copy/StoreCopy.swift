@@ -153,7 +153,13 @@ extension StoredRecord {
 extension StoreError {
     /// The tables are not those of this version.
     public static func unknownSchema(_ place: String, found: Int, expected: Int) -> StoreError {
-        StoreError(
+        guard found > 0 else {
+            return StoreError(
+                "store-newer",
+                "\(place) has tables and no schema number: it was repaired or copied by other means than those of "
+                    + "docs/operations.md, which set the number, or a development version made it")
+        }
+        return StoreError(
             "store-newer",
             "\(place) has the schema number \(found), and this signalbox uses \(expected): a newer version or a "
                 + "development version made it; run that version, restore a backup, or use another store"
