@@ -5,7 +5,7 @@ public enum Suggestion {
     /// Most bytes of a stranger's name that an answer repeats.
     private static let shownMax = 64
 
-    /// The beginning of a name, for an answer to whoever sent it.
+    /// The beginning of a name, for the answer to its sender.
     public static func shown(_ name: String) -> String {
         name.utf8.count <= shownMax
             ? name : String(decoding: name.utf8.prefix(shownMax), as: UTF8.self)
