@@ -57,43 +57,6 @@ import Testing
         return devices.compactMap { $0["token"]?.string }
     }
 
-    @Test
-    func
-        `an event for users with too many devices together is refused, and its neighbours are not`()
-        async throws
-    {
-        let rig = try await GatewayRig(config: {
-            GatewayRig.plugins($0).replacing(
-                "drain: 5s", with: "drain: 5s, limits: { devices_per_event: 3 }, sources: [shop]"
-            ).replacing("plugins:\n", with: "plugins:\n  texts: { library: Texts }\n")
-                + Self.clients + "\n"
-                + GatewayRig.routes.replacing("from: z", with: "from: [z, shop]").replacing(
-                    "when: { type: ticket.replied }",
-                    with: "build: { with: texts, set: { title: T } }")
-        })
-        for number in 1...4 { _ = try await Self.register(rig, "ann", "t\(number)") }
-        _ = try await Self.register(rig, "bob", "b1")
-        func event(_ user: String) -> Event {
-            Event(
-                type: "t", data: "{}",
-                recipients: [Recipient(device: Device(app: "com.example.app", user: user))])
-        }
-        await #expect {
-            _ = try await rig.gateway.submit([event("ann")], from: "shop")
-        } throws: { error in
-            "\(error)".contains("the event goes to 4 devices; at most 3")
-        }
-        _ = try await rig.gateway.submit([event("bob")], from: "shop")
-        let four = GatewayRig.webhook((1...4).map { ("ios", "w\($0)") })
-        #expect(try await rig.post(four).status == 413)
-        #expect(try await rig.post(GatewayRig.webhook([("ios", "w1")])).status == 200)
-        #expect(await rig.delivered(rig.simulators.apns, 2).sorted() == ["b1", "w1"])
-        #expect(
-            rig.gateway.metricsText.contains(
-                #"signalbox_events_total{source="z",result="too_many_devices"} 1"#))
-        await rig.end()
-    }
-
     @Test func `devices come, are listed newest first, and go`() async throws {
         let rig = try await Self.rig()
         for token in ["a", "b", "c"] { _ = try await Self.register(rig, "u1", token) }

@@ -68,28 +68,6 @@ import Testing
             recipients: devices.map { Recipient(device: $0) })
     }
 
-    private static func apps(_ count: Int) -> [Device] {
-        (1...count).map { Device(app: "a\($0)", platform: "android", token: "t\($0)") }
-    }
-
-    @Test func `an event names at most 100 apps`() async throws {
-        let rig = try await GatewayRig(config: Self.config)
-        await #expect {
-            _ = try await rig.gateway.submit(
-                [Self.event(Self.apps(101) + Self.apps(101))], from: "program")
-        } throws: { error in
-            let fault = error as? SubmitError
-            return fault?.kind == .tooLarge
-                && fault?.message.contains("devices of over 100 apps") == true
-        }
-        #expect(
-            rig.gateway.metricsText.contains(
-                #"signalbox_events_total{source="program",result="too_many_apps"} 1"#))
-        _ = try await rig.gateway.submit(
-            [Self.event(Self.apps(100) + Self.apps(100))], from: "program")
-        await rig.end()
-    }
-
     private static let long = String(repeating: "n", count: 257)
     private static let unusable = [
         Device(app: long, platform: "ios", token: "t"), Device(platform: long, token: "t"),

@@ -188,31 +188,4 @@ import Testing
         #expect(Set(sent) == ["before", "after", "last"])
         await rig.end()
     }
-
-    /// A source that is told to send it again would send nothing else.
-    @Test func `an event on which its builder fails does not hold up a source`() async throws {
-        let builder = try await Self.builder(#"return sbx_fail(error, SBX_E_INTERNAL, "a bug");"#)
-        let source = try await PluginRig.compileFixture("Source/spool.c")
-        let lines = try Workshop.folder().appending(path: "lines")
-        try "bad\ngood\n".write(to: lines, atomically: true, encoding: .utf8)
-        let rig = try await GatewayRig(config: { simulators in
-            GatewayRig.plugins(simulators).replacing(
-                "  z: { library: Zendesk, config: { path: /in/z } }\n",
-                with: """
-                      mine: { library: \(builder) }
-                      z: { library: \(source), config: { file: \(lines.path), acks: \(lines.path).acks, batch: 1 } }
-
-                    """
-            ) + """
-
-                routes:
-                  - { name: r, from: z, build: { with: mine, set: { title: T } }, send: { ios: apns } }
-                """
-        })
-        #expect(await rig.delivered(rig.simulators.apns, 1) == ["good"])
-        #expect(
-            rig.gateway.metricsText.contains(
-                #"signalbox_events_total{source="z",result="build_failed"} 1"#))
-        await rig.end()
-    }
 }

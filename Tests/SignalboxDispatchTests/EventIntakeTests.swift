@@ -178,6 +178,22 @@ import Testing
         #expect(left.dedupe == "k1")
     }
 
+    @Test func `an event reaches at most 100 apps`() throws {
+        var rules = RigRules()
+        rules.devicesPerEvent = 1_000
+        for (count, isTaken) in [(100, true), (101, false)] {
+            var ports = RigPorts()
+            let devices = (0..<count).flatMap { number in
+                [0, 1].map { phone("t\(number)-\($0)", app: "a\(number)") }
+            }
+            var event = event("")
+            event.recipients = devices.map { Recipient(device: $0) }
+            var intake = intake([event])
+            let step = route(&intake, &ports, rules)
+            if case .append = step { #expect(isTaken) } else { #expect(!isTaken) }
+        }
+    }
+
     @Test func `a webhook whose recipients are all unusable is refused, and a bus is not`() throws {
         let unusable = event("", Device(user: "\u{1}"))
         var (webhook, bus) = (intake([unusable]), intake([unusable], leavesOut: true))
