@@ -11,32 +11,36 @@ final class DeadSweep: Sendable {
     private static let pauseMs: UInt64 = 30_000
     private static let partMax = 1_000
 
-    private let context: DispatchContext
+    private let store: any GatewayStore
+    private let current: CurrentGeneration
+    private let runtime: GatewayRuntime
 
-    init(_ context: DispatchContext) { self.context = context }
+    init(_ store: any GatewayStore, _ current: CurrentGeneration, _ runtime: GatewayRuntime) {
+        (self.store, self.current, self.runtime) = (store, current, runtime)
+    }
 
     /// Removes the excess now and periodically.
     func start() {
         Task { [weak self] in
             await self?.trim()
             await self?.count()
-            self?.context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.start() }
+            self?.runtime.alarms.after(ms: Self.pauseMs) { [weak self] in self?.start() }
         }
     }
 
     private func count() async {
-        guard let count = try? await context.store.deadCount(DeadFilter()) else { return }
-        context.metrics.deadStored.set(Double(count))
+        guard let count = try? await store.deadCount(DeadFilter()) else { return }
+        runtime.metrics.deadStored.set(Double(count))
     }
 
     /// In batches, so that other work does not wait. A failed batch is retried at the next run.
     private func trim() async {
-        let limits = context.current.generation.plan.config.gateway.dead.limits
-        while let trim = try? await context.store.trimDead(limits, max: Self.partMax) {
-            context.metrics.deadRemoved["old"].add(Int64(trim.old))
-            context.metrics.deadRemoved["surplus"].add(Int64(trim.surplus))
+        let limits = current.generation.plan.config.gateway.dead.limits
+        while let trim = try? await store.trimDead(limits, max: Self.partMax) {
+            runtime.metrics.deadRemoved["old"].add(Int64(trim.old))
+            runtime.metrics.deadRemoved["surplus"].add(Int64(trim.surplus))
             if trim.surplus > 0 {
-                context.logger.warning(
+                runtime.logger.warning(
                     "dead letters removed, there are too many",
                     metadata: ["count": "\(trim.surplus)"])
             }

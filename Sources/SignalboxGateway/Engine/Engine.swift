@@ -104,9 +104,9 @@ package final class Engine: Sendable {
             GatewayIntake(
                 store: store, current: current, ids: ids, runtime: runtime, lanes: lanes,
                 deviceReports: deviceReports, lines: EventLines(runtime, context.users)))
-        sources = SourceRunner(context, pipeline)
+        sources = SourceRunner(runtime, pipeline)
         sweep = LaneSweep(context: context, lanes: lanes)
-        deadSweep = DeadSweep(context)
+        deadSweep = DeadSweep(store, current, runtime)
         environment = options.environment
         running = .init(store: store, current: context.current, pipeline: pipeline)
     }

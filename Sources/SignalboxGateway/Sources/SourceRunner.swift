@@ -37,12 +37,12 @@ package final class SourceRunner: Sendable {
         var isStopped = false
     }
 
-    private let context: DispatchContext
+    private let runtime: GatewayRuntime
     private let pipeline: EventPipeline
     private let state = Mutex(State())
 
-    package init(_ context: DispatchContext, _ pipeline: EventPipeline) {
-        self.context = context
+    package init(_ runtime: GatewayRuntime, _ pipeline: EventPipeline) {
+        self.runtime = runtime
         self.pipeline = pipeline
     }
 
@@ -111,7 +111,7 @@ package final class SourceRunner: Sendable {
         do throws(PluginFault) {
             try await role.pause()
         } catch {
-            context.logger.warning(
+            runtime.logger.warning(
                 "source failed to pause",
                 metadata: [
                     "plugin.instance": "\(role.instanceName)", "error": "\(error.message)",
@@ -142,7 +142,7 @@ package final class SourceRunner: Sendable {
         // It was paused meanwhile.
         guard isWanted else { return await pause(role) }
         if wasFailing {
-            context.logger.notice(
+            runtime.logger.notice(
                 "source is back", metadata: ["plugin.instance": "\(role.instanceName)"])
         }
     }
@@ -159,11 +159,11 @@ package final class SourceRunner: Sendable {
         }
         guard isNews else { return }
         guard let fault else {
-            context.logger.notice(
+            runtime.logger.notice(
                 "source is back", metadata: ["plugin.instance": "\(role.instanceName)"])
             return
         }
-        context.logger.error(
+        runtime.logger.error(
             "source takes nothing in",
             metadata: [
                 "plugin.instance": "\(role.instanceName)", "error": "\(fault.message)",
@@ -179,13 +179,13 @@ package final class SourceRunner: Sendable {
             return entry.waitMs
         }
         guard let waitMs else { return }
-        context.logger.error(
+        runtime.logger.error(
             "source cannot run, it is tried again",
             metadata: [
                 "plugin.instance": "\(role.instanceName)", "error": "\(fault.message)",
                 "source.retry_in_ms": "\(waitMs)",
             ])
-        context.runtime.alarms.after(ms: waitMs) { [weak self] in
+        runtime.alarms.after(ms: waitMs) { [weak self] in
             Task { await self?.resume(role) }
         }
     }
@@ -193,14 +193,14 @@ package final class SourceRunner: Sendable {
     /// Stores a batch. Thread: the plugin's.
     private func take(_ batch: SourceBatch, from name: String, _ underWay: UnderWay) -> Bool {
         underWay.adjust(by: 1)
-        let isTaken = context.workers.submit { [self] in
+        let isTaken = runtime.workers.submit { [self] in
             let startNs = SystemClock.monotonicNs
             pipeline.accept(
                 batch.events, from: name, receivedUnixMs: batch.receivedUnixMs, leavesOut: true
             ) { [self] answer, taken in
                 let verdict = Self.verdict(answer, taken.count)
-                context.metrics.accepts[name].observe(ns: SystemClock.monotonicNs - startNs)
-                context.metrics.sourceBatches[name, verdict.name].add()
+                runtime.metrics.accepts[name].observe(ns: SystemClock.monotonicNs - startNs)
+                runtime.metrics.sourceBatches[name, verdict.name].add()
                 batch.done(verdict)
                 underWay.adjust(by: -1)
             }
