@@ -15,6 +15,7 @@ final class StoreFiles: Sendable {
     private let lock: Int32
     /// The write-ahead log that SQLite has open: it is kept as long as a connection is.
     private let log = Mutex<FileID?>(nil)
+    private let logPath: String
 
     init(folder: String) throws(StoreError) {
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
@@ -24,6 +25,7 @@ final class StoreFiles: Sendable {
         }
         let path = "\(folder)/signalbox.sqlite"
         self.path = path
+        logPath = "\(path)-wal"
         // Before it is made.
         try Self.requireWhole(path)
         lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -98,7 +100,7 @@ final class StoreFiles: Sendable {
         let status = sqlite3_file_control(
             db.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         if status == SQLITE_OK, hasMoved != 0 { return true }
-        let now = FileID(path: "\(path)-wal")
+        let now = FileID(path: logPath)
         return log.withLock { log in
             if log == nil { log = now }
             return log != now
