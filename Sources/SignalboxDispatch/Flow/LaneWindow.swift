@@ -42,12 +42,12 @@ public struct LaneWindow: Sendable {
         }
     }
 
-    private let countMax: Int
+    let countMax: Int
     /// The lane's share of that limit while other gateways use the store.
     var shareMax = Int.max
     /// High, normal, low.
     private var ready = [Fifo(), Fifo(), Fifo()]
-    private enum Stage: Sendable {
+    enum Stage: Sendable {
         case ready
         case inFlight(Delivery)
         /// Settled here but not yet in the store, which may lend it again: it must not be sent twice.
@@ -55,7 +55,7 @@ public struct LaneWindow: Sendable {
         /// In flight, but its lease is lost: its outcome does not count unless it is leased again first.
         case lost(Delivery)
     }
-    private var stages: [UInt64: Stage] = [:]
+    private(set) var stages: [UInt64: Stage] = [:]
     /// What was ready at the previous call of `takeStanding`.
     private var standing: Set<UInt64> = []
     /// Deliveries that could be taken now.

@@ -152,6 +152,7 @@ package struct EventIntake: Sendable {
 
     /// Gives the entry away, so that its items are in one place alone and can be changed without a copy.
     private mutating func append() -> Step {
+        assert(entry.items.count == results.count, "a result for each event")
         let whole = entry
         entry.items = []
         return .append(whole)

@@ -55,7 +55,7 @@ extension Lane {
             carrier.credentialRefused(ending.outcome.credential)
         }
         let count = endings.count { $0.wasInMemory }
-        guard let token = cell.withLock({ $0.state.token }) else {
+        guard let token = locked({ $0.state.token }) else {
             // Their leases were lost meanwhile: the new holder reports their outcome.
             return world.clock.adjust(inMemory: -count)
         }
@@ -70,7 +70,7 @@ extension Lane {
     ) {
         world.store.settle(ends, under: token, outcomes: pack) { refusal in
             guard let refusal else {
-                if !wereLate { self.cell.withLock { $0.state.unsettled(ends.count) } }
+                if !wereLate { self.locked { $0.state.unsettled(ends.count) } }
                 self.world.clock.after(ms: LaneState.settlePauseMs) {
                     self.settle(ends, under: token, pack, count, wereLate: true)
                 }

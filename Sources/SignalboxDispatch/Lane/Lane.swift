@@ -71,7 +71,7 @@ public final class Lane: Sendable {
     /// The current time on the clock that measures its leases.
     var steadyMs: UInt64 { world.clock.now.steadyMs }
     /// Deliveries of the lane that are in memory.
-    public var count: Int { cell.withLock { $0.state.count } }
+    public var count: Int { locked { $0.state.count } }
     /// How long the current turn has run, in milliseconds; 0 between turns. A long one means a plugin call hangs.
     public var turnMs: UInt64 {
         let since = turnSinceMs.load(ordering: .relaxed)
@@ -79,31 +79,31 @@ public final class Lane: Sendable {
         return since == 0 ? 0 : now - min(now, since)
     }
     /// Why only one delivery is sent at a time; nil if sending is unrestricted.
-    public var hold: LaneHold? { cell.withLock { $0.state.hold } }
+    public var hold: LaneHold? { locked { $0.state.hold } }
 
     /// It has no work and waits for nothing, or has overslept its alarm.
     public var isAsleep: Bool {
         let now = world.clock.now
-        return cell.withLock { $0.state.isAsleep(now) }
+        return locked { $0.state.isAsleep(now) }
     }
 
     /// How long it has been idle; nil while it has work.
     public var restedMs: UInt64? {
         let now = world.clock.now
-        return cell.withLock { $0.state.restedMs(now) }
+        return locked { $0.state.restedMs(now) }
     }
 
     /// What it knows about the provider's claims that tokens are dead.
     var doubt: DeathDoubt {
-        get { cell.withLock { $0.state.doubt } }
-        set { cell.withLock { $0.state.doubt = newValue } }
+        get { locked { $0.state.doubt } }
+        set { locked { $0.state.doubt = newValue } }
     }
 
     // MARK: Arrivals
 
     /// Reserves room for deliveries that are being committed; returns those it takes at once.
     public func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
-        cell.withLock { $0.state.reserve(deliveries) }
+        locked { $0.state.reserve(deliveries) }
     }
 
     /// Deliveries are on disk: `taken` were reserved at `askedMs` of the steady clock or later; `isMoreOnDisk` says
@@ -120,7 +120,7 @@ public final class Lane: Sendable {
 
     /// The commit failed, so reserved room is freed.
     public func cancelled(_ count: Int) {
-        let (effects, waiters) = cell.withLock { cell in
+        let (effects, waiters) = locked { cell in
             (cell.state.cancelled(count), cell.takeWaiters())
         }
         perform(effects)
@@ -143,7 +143,7 @@ public final class Lane: Sendable {
 
     /// Deliveries in flight that a cancel order matches but cannot stop.
     public func inFlight(coveredBy order: CancelOrder) -> Int {
-        cell.withLock { $0.state.inFlight(coveredBy: order) }
+        locked { $0.state.inFlight(coveredBy: order) }
     }
 
     /// Replaces all pauses and cancel orders.
@@ -162,7 +162,7 @@ public final class Lane: Sendable {
     // MARK: Shutdown
 
     /// Leases nothing more; what is in memory is still sent.
-    public func drain() { cell.withLock { $0.state.drain() } }
+    public func drain() { locked { $0.state.drain() } }
 
     /// Returns unsent deliveries for the successor; requests in flight end here.
     public func leave() { step { state, now in state.leave(now) } }
@@ -188,19 +188,19 @@ public final class Lane: Sendable {
     }
 
     /// Nothing is in memory, and no work is pending.
-    var isIdle: Bool { cell.withLock { $0.state.isIdle } }
+    var isIdle: Bool { locked { $0.state.isIdle } }
     /// It has ended, and the store has all its settlements.
-    var isOver: Bool { cell.withLock { $0.state.isOver } }
+    var isOver: Bool { locked { $0.state.isOver } }
     /// It has ended.
-    var isStopped: Bool { cell.withLock { $0.state.isStopped } }
+    var isStopped: Bool { locked { $0.state.isStopped } }
 
     func wait(isForEnd: Bool, ms: UInt64, _ begin: () -> Void) async {
         await withCheckedContinuation { continuation in
             let waiter = LaneWaiter(isForEnd: isForEnd, continuation)
-            cell.withLock { $0.waiters.append(waiter) }
+            locked { $0.waiters.append(waiter) }
             world.clock.after(ms: ms) { waiter.resume() }
             begin()
-            for waiter in cell.withLock({ $0.takeWaiters() }) { waiter.resume() }
+            for waiter in locked({ $0.takeWaiters() }) { waiter.resume() }
         }
     }
 
@@ -211,9 +211,18 @@ public final class Lane: Sendable {
         perform(change { body(&$0, now) })
     }
 
+    /// Debug builds check the state after each event.
+    func locked<Value: Sendable>(_ body: (inout Cell) -> Value) -> Value {
+        cell.withLock { cell in
+            let value = body(&cell)
+            assert(cell.state.violation == nil, "\(key.name): \(cell.state.violation ?? "")")
+            return value
+        }
+    }
+
     /// Changes the state, and publishes the end of its leases for the sending threads.
     func change<Value: Sendable>(_ body: (inout LaneState) -> Value) -> Value {
-        cell.withLock { cell in
+        locked { cell in
             defer { heldUntilMs.store(cell.state.heldUntilMs, ordering: .relaxed) }
             return body(&cell.state)
         }
@@ -229,7 +238,7 @@ public final class Lane: Sendable {
         while true {
             let now = world.clock.now
             let batchMax = min(self.batchMax, carrier.batchMax ?? .max)
-            let (turn, waiters) = cell.withLock { cell in
+            let (turn, waiters) = locked { cell in
                 let turn = cell.state.turn(now, batchMax: batchMax)
                 return (turn, turn.isLast ? cell.takeWaiters() : [])
             }
@@ -253,7 +262,7 @@ public final class Lane: Sendable {
             let outcomes = carrier.classify(turn.late)
             let clock = world.clock
             effects.add(
-                cell.withLock {
+                locked {
                     $0.state.takeLate(outcomes, now, random: { clock.random() })
                 })
         }
@@ -278,13 +287,13 @@ public final class Lane: Sendable {
         case .taken(let settled): take(settled, now, &effects)
         case .held(let first):
             let back = Array(turn.batch.dropFirst(first))
-            cell.withLock {
+            locked {
                 $0.state.heldBack(back, pauseEndings: turn.pauseEndings, now)
             }
         case .uncredentialed:
             let chance = world.clock.random()
             effects.add(
-                cell.withLock {
+                locked {
                     $0.state.uncredentialed(
                         turn.batch, pauseEndings: turn.pauseEndings, now, random: chance)
                 })
@@ -309,7 +318,7 @@ public final class Lane: Sendable {
         guard !outcomes.isEmpty else { return }
         let (clock, outcomeSink) = (world.clock, world.outcomeSink)
         effects.add(
-            cell.withLock {
+            locked {
                 $0.state.take(
                     outcomes, now, random: { clock.random() },
                     policy: { outcomeSink.policy(of: $0) })
