@@ -141,9 +141,10 @@ import Testing
     private static func trouble(_ world: SimWorld) {
         let clock = world.clock
         let (provider, gateway) = (world.anyProvider, world.anyGateway)
+        let harmed = clock.chance(0.2) ? world.reportee : provider
         switch clock.dice(14) {
         case 0: gateway.die()
-        case 1: gateway.replace(provider)
+        case 1: gateway.replace(harmed)
         case 2: clock.setWall(byMs: Int64(clock.dice(1_200_000)) - 600_000)
         case 3: world.store.trouble(failures: 0.3, delayMs: 500)
         case 4: world.store.trouble(failures: 0, delayMs: 5)
@@ -158,14 +159,14 @@ import Testing
         case 9: world.store.trouble(failures: 0.97, delayMs: 2_000)
         default:
             let moods = SimProvider.Mood.allCases
-            provider.mood = moods[Int(clock.dice(UInt64(moods.count)))]
+            harmed.mood = moods[Int(clock.dice(UInt64(moods.count)))]
         }
         gateway.check()
     }
 
     /// What must hold at the end.
     private static func judge(_ world: SimWorld) -> [String] {
-        var faults = world.source.faults(world.store)
+        var faults = world.source.faults(world.store) + world.store.reportFaults
         let (ends, attempts) = (world.store.ends, world.store.attempts)
         for id in world.store.waiting {
             faults.append("\(id) is stranded:\(world.clock.story(of: id))")
@@ -197,7 +198,7 @@ import Testing
         }
         let deaths = world.gateways.reduce(0) { $0 + $1.deaths }
         for provider in world.providers {
-            let isAtMostOnce = provider.key.app == "a3"
+            let isAtMostOnce = provider.key.app == "a3" && provider.key.kind == .push
             for (id, count) in provider.taken {
                 let doubts = isAtMostOnce && deaths == 0 ? 0 : provider.unknown[id] ?? 0
                 guard count > 1 + doubts + (takenOver[id] ?? 0) else { continue }

@@ -1,4 +1,4 @@
-import SignalboxDispatch
+@testable import SignalboxDispatch
 import Testing
 
 /// Reports move from the outbox to the queue, one step at a time, and none is stranded.

@@ -10,7 +10,7 @@ internal import SignalboxPluginHost
 /// - A device that registers or unregisters is reported to the listeners of its app's devices.
 /// - The result of a dry run is reported to the plugin that asked for it.
 ///
-/// A report enters the outbox in the commit of its cause; `ReportRelay` moves it to the queue.
+/// A report enters the outbox in the commit of its cause; `OutboxRelay` moves it to the queue.
 package final class DeviceReports: Sendable {
     private let store: any DeviceRegistry
     private let metrics: GatewayMetrics

@@ -19,7 +19,7 @@ package final class Engine: Sendable {
     package let sources: SourceRunner
     package let sweep: LaneSweep
     private let deadSweep: DeadSweep
-    private let relay: ReportRelay
+    private let relay: OutboxRelay
     /// `gateway:` at startup; some of it stays in effect despite reloads.
     package let startSettings: GatewaySettings
     /// The generation before startup and after shutdown.
@@ -99,7 +99,10 @@ package final class Engine: Sendable {
                 logger: runtime.logger, metrics: runtime.metrics, clock: runtime.clock))
         deviceReports = DeviceReports(context)
         lanes = LaneFactory(context, deviceReports, onOutcome: options.onOutcome).table()
-        relay = ReportRelay(context, lanes)
+        relay = OutboxRelay(
+            GatewayOutbox(
+                store: store, ids: ids, lanes: lanes, outcomes: context.outcomes, runtime: runtime)
+        )
         pipeline = EventPipeline(
             GatewayIntake(
                 store: store, current: current, ids: ids, runtime: runtime, lanes: lanes,
@@ -137,7 +140,8 @@ package final class Engine: Sendable {
                     : "deliveries wait in the database",
                 metadata: ["count": "\(waitingCount)"])
         }
-        relay.start()
+        context.store.watchOutbox { [weak relay] in relay?.written() }
+        relay.written()
         sweep.start()
         deadSweep.start()
         // Last, so that the events they emit find everything running.

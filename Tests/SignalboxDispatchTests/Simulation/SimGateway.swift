@@ -21,6 +21,7 @@ final class SimGateway: Sendable {
         var rules: RigRules
         var large = SimIntake.room
         var pipeline: EventPipeline?
+        var relay: OutboxRelay?
     }
 
     static let policy = RetryPolicy(
@@ -83,9 +84,11 @@ final class SimGateway: Sendable {
             state.large = SimIntake.room
             state.pipeline = EventPipeline(
                 SimIntake(gateway: self, process: state.process), large: state.large)
+            state.relay = OutboxRelay(SimOutbox(gateway: self, process: state.process))
         }
+        reportsWritten()
         for provider in providers { make(provider) }
-        for key in store.waitingLanes.sorted(by: { $0.app < $1.app }) { lane(key)?.backlog() }
+        for key in store.waitingLanes.sorted() { lane(key)?.backlog() }
         tend(process)
         if isShared { look(process) }
     }
@@ -100,7 +103,7 @@ final class SimGateway: Sendable {
     /// Looks for what another gateway left behind.
     private func look(_ process: SimProcess) {
         process.later(ms: Self.lookMs) { [self] in
-            for key in store.dueLanes.sorted(by: { $0.app < $1.app }) { lane(key)?.backlog() }
+            for key in store.dueLanes.sorted() { lane(key)?.backlog() }
             look(process)
         }
     }
@@ -118,7 +121,7 @@ final class SimGateway: Sendable {
         }
         let (key, process, store) = (provider.key, process, store)
         guard let outcomeSink else { return }
-        let isAtMostOnce = key.app == "a3"
+        let isAtMostOnce = key.app == "a3" && key.kind == .push
         let lane = Lane(
             key, number: number,
             rules: { traits in
@@ -230,6 +233,9 @@ final class SimGateway: Sendable {
             }
         }
     }
+
+    /// Changes of devices were stored.
+    func reportsWritten() { state.withLock { $0.relay }?.written() }
 
     /// A reload takes the sources away, and another brings them back.
     func reload(backMs: UInt64) {

@@ -28,7 +28,10 @@ struct SimIntake: IntakeWorld {
         _ changes: [DeviceChange], from source: String,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) {
-        gateway.store.change(changes, of: process) { done(Self.result($0).map { _ in }) }
+        gateway.store.change(changes, of: process) { [gateway] answer in
+            if answer != nil { gateway.reportsWritten() }
+            done(Self.result(answer).map { _ in })
+        }
     }
 
     func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
@@ -43,9 +46,46 @@ struct SimIntake: IntakeWorld {
     func tell(_ notices: [EventIntake.Notice], from source: String) {}
     func tell(_ items: [StoreEntry.Item], _ results: [String?], duplicates: Set<Int>) {}
 
-    private static func result<Value>(_ answer: Value?) -> Result<Value, StoreFailure> {
+    fileprivate static func result<Value>(_ answer: Value?) -> Result<Value, StoreFailure> {
         answer.map { .success($0) } ?? .failure(StoreFailure(message: "as the test wants"))
     }
+}
+
+/// One life of a gateway as reports on their way to the queue see it.
+struct SimOutbox: OutboxWorld {
+    let gateway: SimGateway
+    let process: SimProcess
+
+    private var store: SimStore { gateway.store }
+
+    var nowUnixMs: UInt64 { process.now.unixMs }
+    func after(ms: UInt64, _ job: @escaping @Sendable () -> Void) { process.later(ms: ms, job) }
+    func takeIDs(_ count: Int) -> DeliveryIDs? {
+        SimPorts(clock: gateway.clock, store: store).takeIDs(count)
+    }
+    func name(of device: Device) -> String { device.token }
+    func content(of change: DeviceChange, receivedUnixMs: UInt64) -> SharedNotification {
+        SharedNotification(PushNotification(), receivedUnixMs: receivedUnixMs)
+    }
+
+    func outbox(
+        max: Int, done: @escaping @Sendable (Result<[OutboxEntry], StoreFailure>) -> Void
+    ) { store.outbox(max: max, of: process) { done(SimIntake.result($0)) } }
+
+    func removeFromOutbox(
+        through id: UInt64, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) {
+        store.removeFromOutbox(through: id, of: process) {
+            done(SimIntake.result($0).map { _ in })
+        }
+    }
+
+    func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
+        store.append(entry, of: process) { done($0 ?? .failed("as the test wants")) }
+    }
+
+    func backlog(_ key: LaneKey) { gateway.lane(key)?.backlog() }
+    func tell(_ entries: [OutboxEntry], done: @escaping @Sendable (Bool) -> Void) { done(true) }
 }
 
 /// A builder that renders each recipient a content of its own.

@@ -13,7 +13,9 @@ struct SimRequest: Sendable {
     /// What gateways route: events of `brief` expire soon.
     static func rules(_ providers: [SimProvider]) -> RigRules {
         var senders: [String: String] = [:]
-        for provider in providers { senders["on \(provider.key.sender)"] = provider.key.sender }
+        for provider in providers where provider.key.kind == .push {
+            senders["on \(provider.key.sender)"] = provider.key.sender
+        }
         let routes = ["chat", "brief"].map { source in
             var rules = DeliveryRules()
             if source == "brief" { rules.expiresMs = 20_000 }
@@ -105,8 +107,8 @@ final class SimSource: Sendable {
                     subject: subject, dedupe: subject, recipients: recipients))
             if collapses { sent.wanted[subject] = ["t"] }
         }
-        if clock.chance(0.1), !collapses {
-            var device = recipient("t\(state.lastSubject)-new", provider).device
+        if clock.chance(0.2), !collapses {
+            var device = recipient("t\(state.lastSubject)-new", world.providers[0]).device
             device.user = "u\(clock.dice(3))"
             sent.request.changes.append(DeviceChange(kind: .registered, device: device))
         }
@@ -124,7 +126,7 @@ final class SimSource: Sendable {
             out.append(recipient(token, clock.chance(0.1) ? world.anyProvider : provider))
         }
         if clock.chance(0.3) {
-            let user = UserKey(app: provider.key.app, user: "u\(clock.dice(3))")
+            let user = UserKey(app: world.providers[0].key.app, user: "u\(clock.dice(3))")
             wanted.formUnion(state.known[user] ?? [])
             out.append(Recipient(device: Device(app: user.app, user: user.user)))
         }

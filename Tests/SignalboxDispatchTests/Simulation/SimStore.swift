@@ -40,6 +40,10 @@ final class SimStore: Sendable {
         var commits: [String: [[Delivery]]] = [:]
         var stableIDs: [UInt64: String] = [:]
         var nextID: UInt64 = 1
+        /// How often a device's change was committed, and how many reports of it were queued, by token.
+        var reports: [String: Int] = [:]
+        var queuedReports: [String: Int] = [:]
+        var superseded: Set<UInt64> = []
         /// Taken back from a process before the lease ended, which the process cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
 
@@ -50,6 +54,9 @@ final class SimStore: Sendable {
             }
         }
     }
+
+    /// The instance that is told of changes of devices.
+    static let reportee = "crm"
 
     private let clock: SimClock
     private let isOrdered: Bool
@@ -96,7 +103,9 @@ final class SimStore: Sendable {
             if state.takenBack[id]?.contains(process) == true || state.leasedAgain.contains(id) {
                 return true
             }
-            guard let entry else { return state.endedBy[id] == process }
+            guard let entry else {
+                return state.endedBy[id] == process || state.superseded.contains(id)
+            }
             return entry.holder?.owner == "\(process)" && entry.dueUnixMs > now
         }
     }
@@ -129,14 +138,20 @@ final class SimStore: Sendable {
         _ entry: StoreEntry, of process: SimProcess,
         done: @escaping @Sendable (StoreAnswer?) -> Void
     ) {
-        perform(process, done) { [clock] store, state in
+        perform(process, done) { [self] store, state in
             let answer = Answer<StoreAnswer>()
+            let before = entry.isFromOutbox ? Set(entries.keys) : []
             store.append(entry) { answer.set($0) }
             guard case .committed(let commit) = answer.value else { return answer.value }
+            // A report goes when a newer one of its device comes, though it may be in flight.
+            if entry.isFromOutbox { state.superseded.formUnion(before.subtracting(entries.keys)) }
             for (index, item) in entry.items.enumerated()
             where !commit.duplicates.contains(index) {
                 state.commits[item.event.subject, default: []].append(item.deliveries)
                 for delivery in item.deliveries {
+                    if delivery.kind == .report {
+                        state.queuedReports[delivery.device.token, default: 0] += 1
+                    }
                     state.stableIDs[delivery.id] = delivery.stableID
                     let taken = item.taken.contains(delivery.id) ? ", taken" : ""
                     clock.note(delivery.id, "committed for \(delivery.device.app)\(taken)")
@@ -158,18 +173,55 @@ final class SimStore: Sendable {
         }
     }
 
-    /// Changes devices.
+    /// Changes devices, and reports each change to `reportee`.
     func change(
         _ changes: [DeviceChange], of process: SimProcess,
         done: @escaping @Sendable (Bool?) -> Void
     ) {
+        perform(process, done) { store, state in
+            let answer = Answer<Bool>()
+            let reports = changes.map { DeviceReport(to: Self.reportee, $0) }
+            store.change(changes, reports: reports) { result in
+                if case .success = result { answer.set(true) }
+            }
+            guard answer.value == true else { return nil }
+            for change in changes { state.reports[change.device.token, default: 0] += 1 }
+            return true
+        }
+    }
+
+    func outbox(
+        max: Int, of process: SimProcess, done: @escaping @Sendable ([OutboxEntry]?) -> Void
+    ) {
+        perform(process, done) { store, _ in
+            let answer = Answer<[OutboxEntry]>()
+            store.outbox(max: max) { answer.set($0) }
+            return answer.value
+        }
+    }
+
+    func removeFromOutbox(
+        through id: UInt64, of process: SimProcess, done: @escaping @Sendable (Bool?) -> Void
+    ) {
         perform(process, done) { store, _ in
             let answer = Answer<Bool>()
-            store.change(changes, reports: []) { result in
+            store.removeFromOutbox(through: id) { result in
                 if case .success = result { answer.set(true) }
             }
             return answer.value
         }
+    }
+
+    /// Reports that were not queued exactly once.
+    var reportFaults: [String] {
+        var out: [String] = []
+        let left = storage.state.withLock { $0.outbox.entries.count }
+        if left > 0 { out.append("\(left) reports are left in the outbox") }
+        let (written, queued) = state.withLock { ($0.reports, $0.queuedReports) }
+        for (token, count) in written where queued[token] != count {
+            out.append("of \(count) reports of \(token), \(queued[token] ?? 0) were queued")
+        }
+        return out
     }
 
     fileprivate func lease(

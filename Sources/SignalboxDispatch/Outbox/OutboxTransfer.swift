@@ -3,9 +3,9 @@
 /// The driver performs the step that the last call returned and reports its result, one step at a time. A failed step
 /// is followed by a pause and a new read, so that nothing is stranded. Reports that were appended but not removed are
 /// read again and dropped by their dedupe key.
-public struct OutboxTransfer: Sendable {
+struct OutboxTransfer: Sendable {
     /// The next step to perform.
-    public enum Step: Sendable, Equatable {
+    enum Step: Sendable, Equatable {
         /// Read the oldest reports.
         case read
         /// Append what was read to the queue.
@@ -31,10 +31,10 @@ public struct OutboxTransfer: Sendable {
     private var isWanted = false
 
     /// Starts at rest.
-    public init() {}
+    init() {}
 
     /// Reports were written, or may be left from an earlier run.
-    public mutating func written() -> Step {
+    mutating func written() -> Step {
         isWanted = true
         guard case .resting = stage else { return .rest }
         return read()
@@ -47,7 +47,7 @@ public struct OutboxTransfer: Sendable {
     }
 
     /// Takes the id of the last report read; nil if the outbox is empty.
-    public mutating func found(last: UInt64?) -> Step {
+    mutating func found(last: UInt64?) -> Step {
         if let last {
             stage = .appending(through: last)
             return .append
@@ -58,21 +58,21 @@ public struct OutboxTransfer: Sendable {
     }
 
     /// What was read is in the queue.
-    public mutating func appended() -> Step {
+    mutating func appended() -> Step {
         guard case .appending(let last) = stage else { return .rest }
         stage = .removing
         return .remove(through: last)
     }
 
     /// What was appended has been removed from the outbox; there may be more.
-    public mutating func removed() -> Step { read() }
+    mutating func removed() -> Step { read() }
 
     /// The step that was under way failed.
-    public mutating func failed() -> Step {
+    mutating func failed() -> Step {
         stage = .pausing
         return .pause
     }
 
     /// The pause is over.
-    public mutating func waited() -> Step { read() }
+    mutating func waited() -> Step { read() }
 }
