@@ -40,21 +40,6 @@ import Testing
         numbers(await rig.append([item(id)]))?[0]?.first ?? nil
     }
 
-    @Test func `the number is one more each time, and stands with its delivery on disk`()
-        async throws
-    {
-        let rig = try await Self.rig()
-        #expect(await Self.add(rig, 1) == 1)
-        let two = await rig.append([Self.item(2), Self.item(3), Self.item(4, number: 9)])
-        #expect(Self.numbers(two) == [0: [2], 1: [3], 2: [9]])
-        #expect(await Self.add(rig, 5) == 10)
-        let lease = await rig.lease()
-        let badges = Dictionary(
-            uniqueKeysWithValues: lease.deliveries.map { ($0.id, $0.badge ?? -1) })
-        #expect(badges == [1: 1, 2: 2, 3: 3, 4: 9, 5: 10])
-        await rig.store.close()
-    }
-
     @Test func `a duplicate, a full store and a failed commit count nothing`() async throws {
         let rig = try await Self.rig()
         let one = Self.item(1, key: "k")
@@ -99,25 +84,6 @@ import Testing
         #expect(await Self.add(rig, 4) == 1)
         #expect(try await rig.store.setBadge(.max, of: Self.user))
         #expect(await Self.add(rig, 5) == .max)
-        await rig.store.close()
-    }
-
-    @Test func `after a crash it goes on with the number of the last commit`() async throws {
-        let rig = try await Self.rig()
-        #expect(await Self.add(rig, 1) == 1)
-        #expect(await Self.add(rig, 2) == 2)
-        // What a killed process leaves behind: the current files.
-        let place = Workshop.place()
-        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-        for name in ["signalbox.sqlite", "signalbox.sqlite-wal"] {
-            try FileManager.default.copyItem(
-                at: URL(filePath: rig.folder).appending(path: name),
-                to: place.appending(path: name))
-        }
-        let next = try await Self.rig(place.path)
-        #expect(await Self.add(next, 3) == 3)
-        #expect(Set(await next.lease().deliveries.compactMap(\.badge)) == [1, 2, 3])
-        await next.store.close()
         await rig.store.close()
     }
 }

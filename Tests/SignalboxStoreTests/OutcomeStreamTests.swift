@@ -44,38 +44,6 @@ final class HandClock: Sendable {
         String(decoding: batch.body, as: UTF8.self)
     }
 
-    @Test func `a delivery's end and its outcome are one commit, which a crash keeps`() async throws
-    {
-        let rig = try StoreTests.Rig()
-        #expect(try await rig.store.setOutcomeReceivers(["crm"]) == ["crm": 1])
-        _ = await rig.append([
-            StoreTests.item((1...3).map { StoreTests.delivery($0) }, taken: [1, 2, 3])
-        ])
-        await Self.settle(rig, [.delivered(1), .delivered(2)], Self.pack(1...2))
-        // As after kill -9: a copy of the files while the first process still has them open.
-        let copy = Workshop.place()
-        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
-        for name in ["signalbox.sqlite", "signalbox.sqlite-wal"] {
-            try FileManager.default.copyItem(
-                atPath: "\(rig.folder)/\(name)", toPath: "\(copy.path)/\(name)")
-        }
-        let next = try StoreTests.Rig(folder: copy.path)
-        #expect(next.store.waitingCount == 1)
-        #expect(next.store.nextOutcome == 3)
-        let batch = try await Self.batch(next, from: 1)
-        #expect(batch.count == 2 && batch.next == 3)
-        #expect(
-            Self.text(batch).hasPrefix(
-                #"{"outcomes":[{"sequence":1,"result":"delivered","unix_ms":5000,"event_id":900,"#))
-        #expect(Self.text(batch).contains(#""delivery":"uuid-2","reason":"ok","provider_id":"p2""#))
-        // Contains neither the token nor the text.
-        for secret in ["t1", "t2", "T1"] {
-            #expect(!Self.text(batch).contains("\"\(secret)\""))
-        }
-        await next.store.close()
-        await rig.store.close()
-    }
-
     @Test func `rows go when the slowest receiver has taken them`() async throws {
         let rig = try StoreTests.Rig()
         _ = try await rig.store.setOutcomeReceivers(["a", "b"])

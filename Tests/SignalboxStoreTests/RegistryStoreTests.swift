@@ -9,23 +9,6 @@ import Testing
 @Suite struct RegistryStoreTests {
     typealias Rig = StoreTests.Rig
 
-    @Test func `how long a device is online outlives the process`() async throws {
-        let rig = try Rig()
-        let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
-        _ = try await rig.store.register(device, isUnique: true)
-        let count = try await rig.store.setPresence(
-            app: "a", user: "u", token: "aa", onlineForMs: 4_000)
-        #expect(count == 1)
-        await rig.store.close()
-        let next = try Rig(folder: rig.folder)
-        for (now, isOnline) in [(UInt64(4_999), true), (5_000, false)] {
-            next.time.set(now)
-            let found = try #require(try await next.store.devices(app: "a", user: "u").first)
-            #expect(found.isOnline == isOnline)
-        }
-        await next.store.close()
-    }
-
     @Test func `one token of two senders is two devices`() async throws {
         let rig = try Rig()
         let mail = Device(app: "a", platform: "email", token: "v@example.com", user: "victim")

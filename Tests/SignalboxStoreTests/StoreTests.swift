@@ -166,64 +166,6 @@ import Testing
         Attempt(number: number, unixMs: 5_000, reason: "unreachable", code: 0, detail: "")
     }
 
-    @Test func `what was committed can be leased, whole, once`() async throws {
-        let rig = try Rig()
-        var note = PushNotification()
-        note.title = "Title"
-        note.badge = 3
-        note.priority = .high
-        note.isDataOnly = true
-        note.isWithdrawn = true
-        note.data = #"{"a":1}"#
-        note.overrides = [PayloadOverride(family: "apns", json: #"{"x":[]}"#)]
-        var delivery = Self.delivery(7, content: SharedNotification(note, receivedUnixMs: 0))
-        delivery.badge = 9
-        delivery.deadlineUnixMs = 99_000
-        delivery.device = Device(
-            app: "", platform: "ios", provider: "apns", token: "tok\"en", sourceToken: "<tok>",
-            user: "u", locale: "de", registeredUnixMs: 5)
-        #expect(await rig.append([Self.item([delivery])]) == .committed(duplicates: []))
-        #expect(rig.store.waitingCount == 1)
-        let leased = try #require(await rig.lease().deliveries.first)
-        #expect(leased.id == 7 && leased.eventID == 900 && leased.route == "r")
-        #expect(leased.stableID == "uuid-7" && leased.attempt == 1 && leased.badge == 9)
-        #expect(leased.deadlineUnixMs == 99_000)
-        #expect(leased.device == delivery.device)
-        #expect(leased.content.notification == note)
-        #expect(await rig.lease().deliveries.isEmpty)
-        await rig.settle([.delivered(7), .delivered(7)])
-        #expect(rig.store.waitingCount == 0)
-        await rig.store.close()
-    }
-
-    @Test func `a new process goes on where the old one stopped`() async throws {
-        let rig = try Rig()
-        _ = await rig.append([
-            Self.item([Self.delivery(1), Self.delivery(2), Self.delivery(3)], taken: [1, 2])
-        ])
-        await rig.settle([.delivered(2)])
-        await rig.store.close()
-        let next = try Rig(folder: rig.folder)
-        #expect(next.store.waitingCount == 2)
-        #expect(await next.waitingLanes() == [LaneKey(sender: "apns", app: "")])
-        // The old process's lease ended with the process.
-        #expect(await next.lease().deliveries.map(\.id) == [1, 3])
-        await next.store.close()
-    }
-
-    @Test func `ids are not used again when all is delivered`() async throws {
-        let rig = try Rig()
-        let first = await rig.ids(5_000)
-        let id = first.upperBound - 1
-        _ = await rig.append([Self.item([Self.delivery(id)], taken: [id])])
-        await rig.settle([.delivered(id)])
-        #expect(rig.store.waitingCount == 0)
-        await rig.store.close()
-        let next = try Rig(folder: rig.folder)
-        #expect(await next.ids(10).lowerBound > id)
-        await next.store.close()
-    }
-
     @Test func `a second gateway is kept out`() async throws {
         let rig = try Rig()
         let fault = #expect(throws: StoreError.self) { try Rig(folder: rig.folder) }
@@ -306,107 +248,9 @@ import Testing
         #expect(throws: StoreError.self) { try SQLiteContents.migrate(folder: rig.folder) }
     }
 
-    @Test func `values of plugins outlive the process, each instance has its own, some expire`()
-        async throws
-    {
-        func get(_ rig: Rig, _ instance: String, _ now: UInt64 = 1_000) async -> [UInt8]? {
-            rig.time.set(now)
-            return await withCheckedContinuation { continuation in
-                rig.store.value(instance: instance, key: "k") {
-                    continuation.resume(returning: (try? $0.get()) ?? nil)
-                }
-            }
-        }
-        func set(_ rig: Rig, _ value: [UInt8]?, expires: UInt64? = nil) async {
-            await withCheckedContinuation { continuation in
-                rig.store.set(
-                    instance: "a", key: "k", value: value, forMs: expires.map(rig.until)
-                ) {
-                    _ in
-                    continuation.resume()
-                }
-            }
-        }
-        let rig = try Rig()
-        await set(rig, [1, 0, 255])
-        await rig.store.close()
-        let next = try Rig(folder: rig.folder)
-        #expect(await get(next, "a") == [1, 0, 255])
-        #expect(await get(next, "b") == nil)
-        await set(next, [2], expires: 2_000)
-        #expect(await get(next, "a", 1_999) == [2])
-        #expect(await get(next, "a", 2_000) == nil)
-        await set(next, nil)
-        #expect(await get(next, "a") == nil)
-        await next.store.close()
-    }
-
     @Test func `a folder that cannot be made is named`() {
         let fault = #expect(throws: StoreError.self) { try Rig(folder: "/proc/nowhere/x") }
         #expect(fault?.code == "store-not-writable")
-    }
-
-    /// Compares the store with a model in memory: under random calls, nothing is lost or doubled.
-    @Test(arguments: [UInt64(3), 11, 2_024])
-    func `random use and restarts lose nothing`(seed: UInt64) async throws {
-        var random = Random(state: seed)
-        var rig = try Rig()
-        var waiting: Set<UInt64> = []
-        var next: UInt64 = 0
-        var now: UInt64 = 10_000
-        for _ in 0..<400 {
-            now += random.next() % 700
-            switch random.next() % 6 {
-            case 0, 1:
-                next += 3
-                let made = (next - 2...next).map { Self.delivery($0) }
-                _ = await rig.append([
-                    Self.item(made, taken: random.next() % 2 == 0 ? [next] : [])
-                ])
-                waiting.formUnion(made.map(\.id))
-            case 2, 3, 4:
-                let lease = await rig.lease(max: Int(random.next() % 7) + 1, nowUnixMs: now)
-                for delivery in lease.deliveries {
-                    #expect(waiting.contains(delivery.id), "seed \(seed)")
-                    switch random.next() % 4 {
-                    case 0:
-                        await rig.settle([
-                            .retry(
-                                delivery.id, afterMs: rig.until(now + random.next() % 900),
-                                Self.attempt(delivery.attempt), isFree: random.next() % 2 == 0)
-                        ])
-                    case 1: await rig.settle([.released(delivery.id)])
-                    case 2:
-                        await rig.settle([
-                            .dead(delivery.id, reason: "x", Self.attempt(delivery.attempt))
-                        ])
-                        waiting.remove(delivery.id)
-                    default:
-                        await rig.settle([.delivered(delivery.id)])
-                        waiting.remove(delivery.id)
-                    }
-                }
-            default:
-                await rig.store.close()
-                rig = try Rig(folder: rig.folder)
-            }
-            #expect(rig.store.waitingCount == waiting.count, "seed \(seed)")
-        }
-        let all = await rig.lease(max: 100_000, nowUnixMs: now + 1_000_000).deliveries
-        #expect(Set(all.map(\.id)) == waiting, "seed \(seed)")
-        await rig.store.close()
-    }
-}
-
-struct Random {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }
 
@@ -429,38 +273,5 @@ extension StoreTests {
             await rig.settle([.delivered(round)])
         }
         await rig.store.close()
-    }
-}
-
-extension StoreTests {
-    @Test func `a late logout leaves the next user's phone alone`() async throws {
-        let rig = try Rig()
-        let store = rig.store
-        let first = Device(app: "a", platform: "ios", token: "phone", user: "first")
-        var second = first
-        second.user = "second"
-        _ = try await store.register(first, isUnique: true)
-        rig.time.set(2_000)
-        _ = try await store.register(second, isUnique: true)
-        #expect(
-            try await store.unregister(
-                [Device(app: "a", token: "phone", user: "first")], reports: []) == 0)
-        let muted = [Attribute("muted", "agent")]
-        #expect(
-            try await store.setAttributes(muted, of: first) == 0)
-        var change = DeviceChange(kind: .unregistered, device: first)
-        try await withCheckedThrowingContinuation { continuation in
-            store.change([change], reports: []) { continuation.resume(with: $0) }
-        }
-        #expect(try await store.devices(app: "a", user: "second").map(\.device.user) == ["second"])
-        #expect(
-            try await store.setAttributes(muted, of: second) == 1)
-        let kept = try await store.devices(app: "a", user: "second").first?.device
-        #expect(kept?.attributes == muted && kept?.registeredUnixMs == 2_000)
-        change.device = second
-        #expect(
-            try await store.unregister(
-                [Device(app: "a", token: "phone", user: "second")], reports: []) == 1)
-        await store.close()
     }
 }

@@ -6,18 +6,23 @@ extension StoreConformance {
         StoreRule("what was answered outlives a crash", only: .durable) { probe in
             let store = try await probe.open()
             _ = try await store.store.setOutcomeReceivers(["crm"])
+            _ = try await store.store.register(
+                Device(app: "a", platform: "ios", token: "t", user: "u"), isUnique: true)
             let ids = try await store.ids(3)
-            let items = ids.map { id in
-                Session.item([Session.delivery(id)], key: "k\(id)", taken: [id])
+            func item(_ id: UInt64, _ key: String) -> StoreEntry.Item {
+                var item = Session.item([Session.delivery(id)], key: key, taken: [id])
+                item.badges = [
+                    BadgeStep(user: UserKey(app: "a", user: "u"), number: nil, places: [0])
+                ]
+                return item
             }
+            let items = ids.map { item($0, "k\($0)") }
             let token = try await store.commit(items, dedupeMs: 60_000).token
             try await store.settle(
                 [
                     .delivered(ids[0]),
                     .retry(ids[1], afterMs: 5_000, Session.attempt(), isFree: false),
                 ], token, outcomes: Session.pack([1]))
-            _ = try await store.store.register(
-                Device(app: "a", platform: "ios", token: "t", user: "u"), isUnique: true)
             try await store.set("a", "k", [1])
             try await probe.engine.crash(store.store)
             let next = try await probe.open()
@@ -30,6 +35,8 @@ extension StoreConformance {
             let again = Session.item(
                 [Session.delivery(try await next.ids(1)[0])], key: "k\(ids[0])")
             try probe.equal(try await next.commit([again], dedupeMs: 60_000).duplicates, [0])
+            let last = try await next.commit([item(try await next.ids(1)[0], "last")])
+            try probe.equal(last.badges[0], [4], "badge")
             await probe.advance(ms: 5_000)
             try probe.equal(try await next.lease().deliveries.map(\.attempt), [2])
             await next.store.close()

@@ -29,6 +29,7 @@ extension StoreConformance {
             note.badge = 3
             note.priority = .high
             note.isDataOnly = true
+            note.isWithdrawn = true
             note.data = #"{"a":1}"#
             note.overrides = [PayloadOverride(family: "apns", json: #"{"x":[]}"#)]
             var delivery = Session.delivery(id, LaneKey(sender: "apns", app: "com.example"))
