@@ -106,15 +106,6 @@ import Testing
         #expect(found.first?.hasPrefix("7: bad-endpoint: plugin \"apns\"") == true)
     }
 
-    @Test func `a plugin's path is relative to gateway.yaml, wherever signalbox runs`() async throws
-    {
-        let authority = try ThrowAway.certificateAuthority(name: "Test CA")
-        let (options, _) = try Self.place(
-            apns: ", ca: ca.pem", files: ["ca.pem": authority.certificatePEM])
-        #expect(await Gateway.examine(options).faults.isEmpty)
-        await (try Gateway.start(options)).stop()
-    }
-
     @Test func `a check beside the running gateway finds nothing, and takes nothing from it`()
         async throws
     {

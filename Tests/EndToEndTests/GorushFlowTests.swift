@@ -99,27 +99,4 @@ import Testing
         #expect(hook.taken.count == 1)
         await hook.end()
     }
-
-    @Test func `callers show their password, and one bad notification harms no other`()
-        async throws
-    {
-        let rig = try await Self.rig(
-            ["GORUSH_PASSWORD": "word"],
-            yaml: {
-                $0.replacing("# user: app", with: "user: app").replacing(
-                    "# password", with: "password")
-            })
-        let body =
-            #"{"notifications":[{"platform":9},{"platform":1,"tokens":["0a1b"],"message":"m"}]}"#
-        let (closed, refusal) = try await Self.push(rig, body)
-        #expect(closed == 401 && refusal["code"]?.integer == 401)
-        let (open, answer) = try await Self.push(
-            rig, body, headers: [("authorization", "Basic YXBwOndvcmQ=")])
-        #expect(open == 200 && answer["counts"]?.integer == 1)
-        #expect(answer["logs"]?[0]?["error"]?.string?.contains("platform must be 1") == true)
-        _ = try await rig.push(rig.simulators.apns, to: "0a1b")
-        let (health, _, _) = try await rig.call("GET", "/healthz")
-        #expect(health == 200)
-        await rig.end()
-    }
 }
