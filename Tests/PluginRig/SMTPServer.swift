@@ -45,9 +45,11 @@ package final class SMTPServer: Sendable {
         /// The only user who may log in, with this password or access token.
         package var username = ""
         package var password = ""
-        package var script: @Sendable (Moment) -> Action = { _ in .usual }
+        package var script: @Sendable (Moment) -> Action
 
-        package init() {}
+        package init(_ script: @escaping @Sendable (Moment) -> Action = { _ in .usual }) {
+            self.script = script
+        }
     }
 
     struct State: Sendable {

@@ -58,6 +58,24 @@ import Testing
         return text(result)
     }
 
+    /// Registers with tracking; the id of each registration in the answer.
+    static func register(
+        _ rig: RoleRig, _ body: String, path: String = ""
+    ) async throws -> (result: IngestResult, ids: [String]) {
+        let result = await post(
+            rig, path, body, headers: [("x-ms-track-registration", "true")])
+        #expect(result.answer?.status == 202)
+        let json = try JSONValue.parse(text(result))
+        let list = if case .array(let items) = json { items } else { [json] }
+        return (result, list.compactMap { $0["RegistrationRequestId"]?.string })
+    }
+
+    /// The status of one registration, once it is settled.
+    static func settled(_ rig: RoleRig, _ id: String) async throws -> String {
+        for _ in 0..<1_000 where try await status(rig, id).contains("Pending") {}
+        return try await status(rig, id)
+    }
+
     @Test func `a tracked registration has an id, a batch one for each in its order`()
         async throws
     {
@@ -84,13 +102,9 @@ import Testing
     @Test func `a wrong ApiToken is answered 202, stays pending and stores nothing`() async throws {
         let rig = try await Self.rig()
         let body = try Self.fixture("registration-ios").replacing("ci-api-token", with: "wrong")
-        let result = await Self.post(
-            rig, "", body, headers: [("x-ms-track-registration", "true")])
-        #expect(result.answer?.status == 202)
+        let (result, ids) = try await Self.register(rig, body)
         #expect(result.events.isEmpty && result.changes.isEmpty)
-        let id = try #require(
-            try JSONValue.parse(Self.text(result))["RegistrationRequestId"]?.string)
-        #expect(try await Self.status(rig, id) == #"[{"Status":"Pending"}]"#)
+        #expect(try await Self.status(rig, ids[0]) == #"[{"Status":"Pending"}]"#)
         #expect(rig.services.counts["wrong_api_tokens_total"] == 1)
         #expect(rig.services.devices.isEmpty)
         #expect(await rig.end() == [])
@@ -110,57 +124,32 @@ import Testing
 
     @Test func `a dry run that arrives stores the device, and says Success`() async throws {
         let rig = try await Self.rig()
-        let track = [("x-ms-track-registration", "true")]
-        let first = await Self.post(rig, "", try Self.fixture("registration-ios"), headers: track)
-        let event = try #require(first.events.first)
-        let id = String(event.subject.dropFirst(13))
-        #expect(try await Self.status(rig, id) == #"[{"Status":"Pending"}]"#)
-        try Self.end(rig, event, .proven)
+        let (first, ids) = try await Self.register(rig, try Self.fixture("registration-ios"))
+        #expect(try await Self.status(rig, ids[0]) == #"[{"Status":"Pending"}]"#)
+        try Self.end(rig, try #require(first.events.first), .proven)
         await rig.services.waitFor { rig.services.counts["registrations_total"] == 1 }
         #expect(rig.services.devices.map(\.token) == ["0a1b2c"])
         #expect(rig.services.devices.first?.attributes == [Attribute("mobile_app_id", Self.app)])
-        for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
-        #expect(try await Self.status(rig, id) == #"[{"Status":"Success"}]"#)
+        #expect(try await Self.settled(rig, ids[0]) == #"[{"Status":"Success"}]"#)
 
         // The same registration again is known, so nothing is sent.
-        let again = await Self.post(rig, "", try Self.fixture("registration-ios"), headers: track)
-        #expect(again.answer?.status == 202 && again.events.isEmpty)
-        let second = try #require(
-            try JSONValue.parse(Self.text(again))["RegistrationRequestId"]?.string)
+        let (again, more) = try await Self.register(rig, try Self.fixture("registration-ios"))
+        #expect(again.events.isEmpty)
         #expect(
-            try await Self.status(rig, second)
+            try await Self.status(rig, more[0])
                 == #"[{"Status":"Failed","FailureReason":"DuplicateExists"}]"#)
         #expect(await rig.end() == [])
     }
 
     @Test func `a dry run that fails says so, and stores nothing`() async throws {
         let rig = try await Self.rig()
-        let result = await Self.post(
-            rig, "", try Self.fixture("registration-ios"),
-            headers: [("x-ms-track-registration", "true")])
-        let event = try #require(result.events.first)
-        try Self.end(rig, event, .unproven, reason: "BadDeviceToken")
-        let id = String(event.subject.dropFirst(13))
-        for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
+        let (result, ids) = try await Self.register(rig, try Self.fixture("registration-ios"))
+        try Self.end(
+            rig, try #require(result.events.first), .unproven, reason: "BadDeviceToken")
         #expect(
-            try await Self.status(rig, id)
+            try await Self.settled(rig, ids[0])
                 == #"[{"Status":"Failed","FailureReason":"DryRunSendingFailed"}]"#)
         #expect(rig.services.devices.isEmpty)
-        #expect(await rig.end() == [])
-    }
-
-    @Test func `a token that is too long fails at once`() async throws {
-        let rig = try await Self.rig(#","apns_token_max":64"#)
-        let body = try Self.fixture("registration-ios").replacing(
-            "0A1B2C", with: String(repeating: "a", count: 65))
-        let result = await Self.post(
-            rig, "", body, headers: [("x-ms-track-registration", "true")])
-        #expect(result.answer?.status == 202 && result.events.isEmpty)
-        let id = try #require(
-            try JSONValue.parse(Self.text(result))["RegistrationRequestId"]?.string)
-        #expect(
-            try await Self.status(rig, id)
-                == #"[{"Status":"Failed","FailureReason":"DeviceTokenTooLong"}]"#)
         #expect(await rig.end() == [])
     }
 
@@ -174,14 +163,10 @@ import Testing
             [{"MobileAppId":"\(Self.app)","UserId":"u1","ApiToken":"ci-api-token","\(key)":"\(long)"},
             {"MobileAppId":"\(Self.app)","UserId":"u2","ApiToken":"ci-api-token","\(key)":"0a1b"}]
             """
-        let result = await Self.post(
-            rig, "/batch", body, headers: [("x-ms-track-registration", "true")])
-        #expect(result.answer?.status == 202)
+        let (result, ids) = try await Self.register(rig, body, path: "/batch")
         #expect(result.events.map { $0.recipients[0].device.user } == ["u2"])
-        let list = try JSONValue.parse(Self.text(result))
-        let id = try #require(list[0]?["RegistrationRequestId"]?.string)
         #expect(
-            try await Self.status(rig, id)
+            try await Self.status(rig, ids[0])
                 == #"[{"Status":"Failed","FailureReason":"DeviceTokenTooLong"}]"#)
         #expect(await rig.end() == [])
     }
@@ -191,33 +176,28 @@ import Testing
         kind: DeviceChange.Kind
     ) async throws {
         let rig = try await Self.rig()
-        let track = [("x-ms-track-registration", "true")]
         let one = try Self.fixture("registration-ios")
-        let batch = await Self.post(rig, "/batch", "[\(one),\(one)]", headers: track)
-        let single = await Self.post(rig, "", one, headers: track)
-        let other = await Self.post(
-            rig, "", one.replacing(Self.user, with: "other"), headers: track)
-        let events = batch.events + single.events
+        let batch = try await Self.register(rig, "[\(one),\(one)]", path: "/batch")
+        let single = try await Self.register(rig, one)
+        let other = try await Self.register(rig, one.replacing(Self.user, with: "other"))
+        let events = batch.result.events + single.result.events
         // The gateway accepts the first of equal keys.
         #expect(events.count == 3 && Set(events.map(\.dedupe)).count == 1)
         #expect(events.allSatisfy { $0.dedupeWindowMs == 7 * 86_400_000 })
-        #expect(other.events.first?.dedupe != events[0].dedupe)
+        #expect(other.result.events.first?.dedupe != events[0].dedupe)
         try Self.end(rig, events[0], kind)
         let word = kind == .proven ? "Success" : "DryRunSendingFailed"
-        for event in events {
-            let id = String(event.subject.dropFirst(13))
-            for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
-            #expect(try await Self.status(rig, id).contains(word))
+        for id in batch.ids + single.ids {
+            #expect(try await Self.settled(rig, id).contains(word))
         }
         await rig.services.waitFor { rig.services.counts["registrations_total"] == 3 }
         // An event that was accepted after all has its result already; the other user still waits.
         try Self.end(rig, events[1], kind)
         #expect(rig.services.counts["registrations_total"] == 3)
-        let waiting = String(try #require(other.events.first).subject.dropFirst(13))
-        #expect(try await Self.status(rig, waiting).contains("Pending"))
+        #expect(try await Self.status(rig, other.ids[0]).contains("Pending"))
         if kind == .unproven {
             // The next registration starts a new attempt.
-            let next = await Self.post(rig, "", one, headers: track)
+            let (next, _) = try await Self.register(rig, one)
             #expect(try #require(next.events.first).dedupe != events[0].dedupe)
         }
         #expect(await rig.end() == [])
@@ -226,16 +206,9 @@ import Testing
     @Test(arguments: [true, false])
     func `a cleanup during the dry run is not overtaken by its end`(namesToken: Bool) async throws {
         let rig = try await Self.rig(services: RigServices(nowUnixMs: 1_000_000))
-        let track = [("x-ms-track-registration", "true")]
-        let one = try Self.fixture("registration-ios")
         func post() async throws -> (Event, id: String) {
-            let result = await Self.post(rig, "", one, headers: track)
-            let event = try #require(result.events.first)
-            return (event, String(event.subject.dropFirst(13)))
-        }
-        func settled(_ id: String) async throws -> String {
-            for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
-            return try await Self.status(rig, id)
+            let (result, ids) = try await Self.register(rig, try Self.fixture("registration-ios"))
+            return (try #require(result.events.first), ids[0])
         }
         let (first, id) = try await post()
         rig.services.setWall(unixMs: 1_000_001)
@@ -246,7 +219,7 @@ import Testing
         )
         #expect(cleanup.answer?.status == 202 && !cleanup.changes.isEmpty)
         try Self.end(rig, first, .proven)
-        #expect(try await settled(id).contains("Success"))
+        #expect(try await Self.settled(rig, id).contains("Success"))
         #expect(rig.services.devices.isEmpty)
         // One that is registered after the cleanup counts, also if it shares the dry run of one before.
         rig.services.setWall(unixMs: 1_000_002)
@@ -259,7 +232,7 @@ import Testing
         let (third, _) = try await post()
         #expect(third.dedupe == second.dedupe)
         try Self.end(rig, second, .proven)
-        #expect(try await settled(again).contains("Success"))
+        #expect(try await Self.settled(rig, again).contains("Success"))
         #expect(rig.services.devices.map(\.user) == [Self.user])
         #expect(await rig.end() == [])
     }
@@ -269,14 +242,10 @@ import Testing
         let good = try Self.fixture("registration-ios")
         for bad in [#"u\u001b[2J"#, String(repeating: "u", count: 257)] {
             let unusable = good.replacing(Self.user, with: bad)
-            let batch = await Self.post(
-                rig, "/batch", "[\(unusable),\(good)]",
-                headers: [("x-ms-track-registration", "true")])
-            #expect(batch.answer?.status == 202)
+            let (batch, ids) = try await Self.register(
+                rig, "[\(unusable),\(good)]", path: "/batch")
             #expect(batch.events.map { $0.recipients[0].device.user } == [Self.user])
-            let id = try #require(
-                try JSONValue.parse(Self.text(batch))[0]?["RegistrationRequestId"]?.string)
-            #expect(try await Self.status(rig, id).contains("FailedToStoreDevice"))
+            #expect(try await Self.status(rig, ids[0]).contains("FailedToStoreDevice"))
             for body in [unusable, "[\(unusable)]"] {
                 let alone = await Self.post(rig, body.hasPrefix("[") ? "/batch" : "", body)
                 #expect(alone.fault?.message.contains("UserId has control characters") == true)
@@ -352,12 +321,11 @@ import Testing
         let rig = try await Self.rig(#","apns_token_max":64"#)
         let long = try Self.fixture("registration-ios").replacing(
             "0A1B2C", with: String(repeating: "a", count: 65))
-        let result = await Self.post(
-            rig, "", long, headers: [("x-ms-track-registration", "true")])
-        let id = try #require(
-            try JSONValue.parse(Self.text(result))["RegistrationRequestId"]?.string)
+        let (result, ids) = try await Self.register(rig, long)
+        // A token that is too long for the app is no dry run.
+        #expect(result.events.isEmpty)
         let body = try Self.fixture("status").replacing(
-            "\"%REG_REQUEST_ID%\"", with: "\"a\",\"\(id.uppercased())\",\"b\"")
+            "\"%REG_REQUEST_ID%\"", with: "\"a\",\"\(ids[0].uppercased())\",\"b\"")
         let answer = await Self.post(rig, "/status", body)
         #expect(
             Self.text(answer)

@@ -106,19 +106,4 @@ import Testing
         #expect(made.drops == [FanOut.Skip(recipient: 0, reason: "quiet_hours")])
         #expect(await rig.rig.end() == [])
     }
-
-    @Test(arguments: [
-        (#"{"from":"7:00","to":"08:00","timezone":"UTC"}"#, "from"),
-        (#"{"from":"07:00","to":"07:00","timezone":"UTC"}"#, "no quiet hours"),
-        (#"{"from":"07:00","to":"08:00","timezone":"Vienna"}"#, "time zones"),
-    ])
-    func `hours and zones that cannot be are refused by name`(
-        config: String, words: String
-    ) async throws {
-        await #expect {
-            _ = try await RoleRig("QuietHours", config: config)
-        } throws: {
-            "\($0)".contains(words)
-        }
-    }
 }

@@ -37,25 +37,6 @@ import Testing
             device: Device(platform: "ios", token: "t\(id)"))
     }
 
-    @Test(arguments: ["ingest", "build", "send-http", "register", "send"])
-    func `a project has less than a hundred lines, and its schema is sound`(
-        role: String
-    ) async throws {
-        let folder = PluginRig.root.appending(path: "Sources/RustPluginKit/templates/\(role)")
-        let files = FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String]
-        var lines = 0
-        for file in files ?? [] where file != "src" && !file.hasPrefix("check") {
-            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
-            lines += text.split(separator: "\n", omittingEmptySubsequences: false).count - 1
-        }
-        #expect((50..<100).contains(lines), "\(lines)")
-        let name = "Template_" + role.replacingOccurrences(of: "-", with: "_")
-        let library = try PluginLibrary.load(try await RustRig.template(role, name: name))
-        #expect(library.descriptor.roles == ["sbx.role.\(role)/1"])
-        if let schema = library.descriptor.configSchema { _ = try ConfigSchema.parse(schema) }
-        for schema in library.optionsSchemas.values { _ = try ConfigSchema.parse(schema) }
-    }
-
     @Test func `ingest: a message becomes an event for its user`() async throws {
         let instance = try await instance("ingest", config: #"{"path":"/in/m","token":"token"}"#)
         let role = try #require(try await IngestRole(instance, limits: Limits()))

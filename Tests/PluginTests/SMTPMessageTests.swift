@@ -271,9 +271,8 @@ import Testing
     }
 
     @Test func `a dry run asks for the recipient and sends nothing`() async throws {
-        var options = SMTPServer.Options()
-        options.script = { $0.line.contains("gone@") ? .say("550 5.1.1 no such user") : .usual }
-        let rig = try await SMTPRig(options)
+        let rig = try await SMTPRig(
+            .init { $0.line.contains("gone@") ? .say("550 5.1.1 no such user") : .usual })
         let good = try await rig.send(SMTPRig.delivery(1) { $0.isDryRun = true })
         #expect(good.kind == .delivered && good.reason == "recipient_accepted")
         let bad = try await rig.send(

@@ -287,9 +287,8 @@ import Testing
     }
 
     @Test func `one connection carries many mails, and a refused recipient ends it`() async throws {
-        var options = SMTPServer.Options()
-        options.script = { $0.line.contains("<gone@") ? .say("550 5.1.1 no") : .usual }
-        let rig = try await SMTPRig(options)
+        let rig = try await SMTPRig(
+            .init { $0.line.contains("<gone@") ? .say("550 5.1.1 no") : .usual })
         for id in 1...10 as ClosedRange<UInt64> {
             let address = id == 4 ? "gone@example.org" : "you@example.org"
             let outcome = try await rig.send(SMTPRig.delivery(id, to: address))
@@ -323,11 +322,10 @@ import Testing
     func `a server that hangs up in the middle has the mail tried again later`(place: String)
         async throws
     {
-        var options = SMTPServer.Options()
-        options.script = {
-            place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .hangUp : .usual
-        }
-        let rig = try await SMTPRig(options)
+        let rig = try await SMTPRig(
+            .init {
+                place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .hangUp : .usual
+            })
         let outcome = try await rig.send()
         #expect(outcome.kind == .retry && outcome.reason == "lost" && outcome.providerCode == 0)
         #expect(rig.server.connections == 1)
@@ -357,9 +355,7 @@ import Testing
         "hello", "2", "999 what", "250-one\r\n251 two", "250\tx", "HTTP/1.1 400 Bad Request", "",
     ])
     func `malformed replies are rejected`(text: String) async throws {
-        var options = SMTPServer.Options()
-        options.script = { $0.line == "" ? .say(text) : .usual }
-        let rig = try await SMTPRig(options)
+        let rig = try await SMTPRig(.init { $0.line == "" ? .say(text) : .usual })
         let outcome = try await rig.send()
         #expect(outcome.kind == .retry && outcome.reason == "protocol")
         await rig.end()
@@ -376,9 +372,7 @@ import Testing
     }
 
     @Test func `a server of before EHLO is spoken to in its own way`() async throws {
-        var options = SMTPServer.Options()
-        options.script = { $0.line.hasPrefix("EHLO") ? .say("500 what") : .usual }
-        let rig = try await SMTPRig(options)
+        let rig = try await SMTPRig(.init { $0.line.hasPrefix("EHLO") ? .say("500 what") : .usual })
         let message = try await rig.mail()
         #expect(message.mail.from == "MAIL FROM:<box@example.com>")
         #expect(rig.server.lines.contains("HELO client.example"))
