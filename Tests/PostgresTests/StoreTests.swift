@@ -163,15 +163,6 @@ import Testing
         try await database.remove()
     }
 
-    @Test func `a database that does not exist is named, without its password`() async throws {
-        let address = try PostgresAddress("postgres://u:geheim@127.0.0.1:1/d")
-        let options = PostgresOptions(address: address, owner: "one", onNotice: { _ in })
-        let error = await #expect(throws: StoreError.self) { try await open(options) }
-        #expect(error?.code == "store-unreachable")
-        #expect(error?.message.contains("127.0.0.1:1/d") == true)
-        #expect(error?.message.contains("geheim") == false)
-    }
-
     /// What a caller gave with its job.
     private final class Witness: Sendable {}
 

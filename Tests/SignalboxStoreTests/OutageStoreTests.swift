@@ -12,42 +12,6 @@ import Testing
         Attempt(number: number, unixMs: 5_000, reason: reason, code: 0, detail: "")
     }
 
-    @Test func `attempts that count as none are counted, and the last of an outage is kept`()
-        async throws
-    {
-        let rig = try Rig()
-        _ = await rig.append([StoreTests.item([StoreTests.delivery(1)])])
-        for number in UInt32(1)...9 {
-            let one = try #require(await rig.lease(nowUnixMs: 9_000).deliveries.first)
-            #expect(one.attempt == number && one.freeAttempts == number - 1)
-            await rig.settle([
-                .retry(1, afterMs: rig.until(8_000), Self.attempt(number), isFree: true)
-            ])
-        }
-        _ = await rig.lease(nowUnixMs: 9_000)
-        await rig.settle([.dead(1, reason: "x", Self.attempt(10, "timeout"))])
-        let dead = try await rig.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
-        #expect(dead.first?.attempts.map(\.number) == [1, 9, 10])
-        await rig.store.close()
-    }
-
-    @Test func `lanes with something that nobody has are found`() async throws {
-        let rig = try Rig()
-        _ = await rig.append([
-            StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2, sender: "fcm")])
-        ])
-        let (apns, fcm) = (LaneKey(sender: "apns", app: ""), LaneKey(sender: "fcm", app: ""))
-        #expect(Set(await rig.waitingLanes()) == [apns, fcm])
-        _ = await rig.lease(fcm)
-        #expect(await rig.waitingLanes() == [apns])
-        await rig.settle([.retry(2, afterMs: rig.until(9_000), Self.attempt(1), isFree: false)])
-        rig.time.set(9_099)
-        #expect(await rig.waitingLanes(dueForMs: 100) == [apns])
-        rig.time.set(9_100)
-        #expect(Set(await rig.waitingLanes(dueForMs: 100)) == [apns, fcm])
-        await rig.store.close()
-    }
-
     @Test(arguments: [
         "UPDATE payload SET note = '{'", "UPDATE payload SET note = ''", "DELETE FROM payload",
         "UPDATE delivery SET device = '[\"ios\",\"t'", "UPDATE payload SET note = '[]'",

@@ -46,4 +46,23 @@ import Testing
         let senders = orders.items("orders").map { $0["sender"]?.string ?? "any" }
         #expect(senders.sorted() == ["any", "any", "old"])
     }
+
+    @Test func `who is forgotten goes out of orders to cancel, and plugins are told`() async throws
+    {
+        let rig = AdminRig()
+        for user in ["ann", "joann"] {
+            let device = Device(app: "a", platform: "ios", token: "t-\(user)", user: user)
+            _ = try await rig.store.register(device, isUnique: true)
+            #expect(await rig.post("/waiting/cancel", #"{"user":"\#(user)"}"#).status == 200)
+        }
+        let removed = await rig.post("/forget", #"{"user":"ann"}"#).json["removed"]
+        #expect(removed?["devices"] == 1)
+        let orders = await rig.get("/waiting/cancelled").json.items("orders")
+        #expect(orders.compactMap { $0["user"]?.string } == ["joann"])
+        let reports = try await withCheckedThrowingContinuation { continuation in
+            rig.store.outbox(max: 9) { continuation.resume(with: $0) }
+        }
+        #expect(reports.map(\.report.change.device.token) == ["t-ann"])
+        #expect(reports.map(\.report.change.kind) == [.unregistered])
+    }
 }
