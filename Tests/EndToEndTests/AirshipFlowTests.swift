@@ -18,8 +18,7 @@ import Testing
             {"devices":[{"identifier":"channel-1","type":"ios"},{"identifier":"channel-2","type":"android"}],
              "notification":{"title":"Ann","body":"See you soon","ticket_id":"5"}}
             """
-        let (status, _, _) = try await rig.call("POST", "/in/zendesk/s", body)
-        #expect(status == 200)
+        try await rig.expect(200, "POST", "/in/zendesk/s", body)
         let apple = try await rig.push(airship, to: "channel-1") { $0.status == 202 }
         #expect(apple.body["device_types"]?.text == #"["ios"]"#)
         #expect(apple.body["notification"]?["alert"]?.string == "See you soon")

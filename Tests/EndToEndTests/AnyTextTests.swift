@@ -8,7 +8,7 @@ import Testing
 
 /// Text of any length and script arrives.
 ///
-/// From each source it becomes a push that the simulators accept, with its ids intact.
+/// From each source that repeats it in data of its own it becomes a push that the simulators accept, with its ids intact.
 @Suite(.timeLimit(.minutes(10))) struct AnyTextTests {
     /// A source: its format of a message, and the id that must arrive intact.
     private struct Source: Sendable, CustomStringConvertible {
@@ -24,20 +24,6 @@ import Testing
 
     /// A text as JSON.
     private static func quoted(_ text: String) -> String { JSONValue.string(text).text }
-
-    private static let devices =
-        #"[{"identifier":"0a","type":"ios"},{"identifier":"f:1","type":"android"}]"#
-
-    private static let zendesk = Source(name: "Zendesk", path: "/in/zendesk") { id, texts in
-        [
-            """
-            {"devices":\(devices),"notification":{"title":\(quoted(texts[0])),
-            "body":\(quoted(texts[1])),"ticket_id":"\(id)"}}
-            """
-        ]
-    } id: {
-        ($0["message"]?["data"] ?? $0)["zendesk_sdk_request_id"]?.string
-    }
 
     private static func sendbird(_ name: String, channelType: String) -> Source {
         Source(
@@ -82,26 +68,6 @@ import Testing
         return (try? JSONValue.parse(text))?["conversationId"]?.string
     }
 
-    private static let cloudEvents = Source(
-        name: "CloudEvents", path: "/in/events",
-        headers: { _ in
-            [
-                ("authorization", "Bearer bearer-of-the-shop"),
-                ("content-type", "application/cloudevents+json"),
-            ]
-        }
-    ) { id, texts in
-        [
-            """
-            {"specversion":"1.0","id":"\(id)","source":"/shop","type":"note",
-            "datacontenttype":"application/json","data":{"title":\(quoted(texts[0])),
-            "text":\(quoted(texts[1])),"note_id":"\(id)","devices":\(devices)}}
-            """
-        ]
-    } id: {
-        ($0["message"]?["data"] ?? $0)["note_id"]?.string
-    }
-
     private static let insights = Source(name: "CustomerInsights", path: "/in/insights") {
         id, texts in
         [
@@ -113,37 +79,6 @@ import Testing
         ]
     } id: { payload in
         (payload["message"]?["data"] ?? payload["data"])?["trackingId"]?.string
-    }
-
-    private static let messaging = Source(
-        name: "ZendeskMessaging", path: "/in/messaging", headers: { _ in [("x-api-key", "hook")] }
-    ) { id, texts in
-        [
-            """
-            {"app":{"id":"app-1"},"webhook":{"id":"w","version":"v2"},"events":[{"id":"event-\(id)",
-            "type":"conversation:message","createdAt":"2026-02-25T18:06:37.547Z","payload":{
-            "conversation":{"id":"\(id)","type":"personal"},"message":{"id":"message-\(id)",
-            "received":"2026-02-25T18:06:37.547Z",
-            "content":{"type":"text","text":\(quoted(texts[1]))},
-            "author":{"type":"business","displayName":\(quoted(texts[0]))}}}}]}
-            """
-        ]
-    } id: {
-        ($0["message"]?["data"] ?? $0)["conversation_id"]?.string
-    }
-
-    private static let gorush = Source(name: "Gorush", path: "/in/gorush") { id, texts in
-        let same = """
-            "title":\(quoted(texts[0])),"message":\(quoted(texts[1])),"data":{"note_id":"\(id)"}
-            """
-        return [
-            """
-            {"notifications":[{"platform":1,"tokens":["0a"],"alert":{"subtitle":\(quoted(texts[2]))},
-            \(same)},{"platform":2,"tokens":["f:1"],\(same)}]}
-            """
-        ]
-    } id: {
-        ($0["message"]?["data"] ?? $0)["note_id"]?.string
     }
 
     private static let matrix = Source(name: "Matrix", path: "/in/matrix") { id, texts in
@@ -163,18 +98,17 @@ import Testing
     private static let mobileApp = "00000000-0000-0000-0000-000000000001"
 
     private static let sources = [
-        zendesk, sendbird("Sendbird", channelType: "team"),
+        sendbird("Sendbird", channelType: "team"),
         sendbird("SendbirdDesk", channelType: "SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE"), livePerson,
-        cloudEvents, insights, messaging, gorush, matrix,
+        insights, matrix,
     ]
 
-    private static func yaml(_ simulators: Simulators, zendeskAPI: String) -> String {
+    private static func yaml(_ simulators: Simulators) -> String {
         // One sender runs in the gateway, one in a process of its own.
         GatewayRig.plugins(simulators).replacing(
             "library: FCM", with: "library: FCM\n    isolation: process")
                 + """
 
-                  zendesk: { library: Zendesk, config: { path: /in/zendesk } }
                   chat:
                     library: Sendbird
                     config: { path: /in/sendbird, app_id: APP-1, api_token: master, app: com.example.app }
@@ -182,20 +116,6 @@ import Testing
                     library: SendbirdDesk
                     config: { app_id: APP-1, path: /in/desk, api_token: desk-api-token, app: com.example.app }
                   lp: { library: LivePerson, config: { path: /in/liveperson, app: com.example.app, user: u, password: p } }
-                  ce:
-                    library: CloudEvents
-                    config:
-                      path: /in/events
-                      bearer: [bearer-of-the-shop]
-                      recipients: [ { each: /devices, token: /identifier, platform: /type } ]
-                  messaging:
-                    library: ZendeskMessaging
-                    config:
-                      path: /in/messaging
-                      webhook_secret: hook
-                      app: com.example.app
-                      api: { key_id: key, key_secret: key-secret, endpoint: "\(zendeskAPI)/sc" }
-                  gorush: { library: Gorush, config: { path: /in/gorush, status: false } }
                   matrix:
                     library: Matrix
                     config:
@@ -211,23 +131,14 @@ import Testing
                 devices:
                   clients: [ { name: b, token: token-of-the-backend, app: com.example.app, scopes: [read, write] } ]
                 routes:
-                  - { name: zendesk, from: zendesk, send: { ios: apns, android: fcm } }
                   - { name: chat, from: chat, when: { type: message.sent }, send: { ios: apns, android: fcm } }
                   - name: desk
                     from: chat
                     when: { type: desk.message.sent }
                     build: { with: desk }
                     send: { ios: apns, android: fcm }
-                  - { name: messaging, from: messaging, send: { ios: apns, android: fcm } }
                   - { name: lp, from: lp, send: { ios: apns, android: fcm } }
-                  - { name: gorush, from: gorush, send: { ios: apns, android: fcm } }
                   - { name: matrix, from: matrix, send: { ios: apns, android: fcm } }
-                  - name: ce
-                    from: ce
-                    build:
-                      options: { title: /title, body: /text }
-                      set: { data: { note_id: "{{ note_id }}" } }
-                    send: { ios: apns, android: fcm }
                   - { name: ci, from: ci, when: { type: message.requested }, send: { ios: apns, android: fcm } }
                 """
     }
@@ -235,20 +146,13 @@ import Testing
     @Test func `any text of any script arrives, with the ids whole`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = AnyText(seed: seed)
-        let api = try await VendorAPI.start { _ in
-            let bob = #"{"participants":[{"userId":"u-1","userExternalId":"bob"}]}"#
-            return HTTPServerAnswer(status: 200, body: Array(bob.utf8))
-        }
-        let rig = try await GatewayRig(config: { Self.yaml($0, zendeskAPI: api.origin) })
+        let rig = try await GatewayRig(config: { Self.yaml($0) })
         for (token, platform) in [("0a", "ios"), ("f:1", "android")] {
             let body =
                 #"{"user":"bob","token":"\#(token)","platform":"\#(platform)","locale":"de"}"#
-            let call = RESTCall.make(
-                rig, "/v1/devices", body,
-                [
-                    ("authorization", "Bearer token-of-the-backend")
-                ])
-            #expect(try await rig.client.patient(call).status == 200)
+            let made = try await DeviceTests.call(
+                rig, "POST", "/v1/devices", body, token: "token-of-the-backend")
+            #expect(made.status == 200)
         }
         let all = Self.sources.flatMap { source in
             (0..<8).map { _ in (source, (0..<4).map { _ in random.text(most: 100_000) }) }
@@ -257,8 +161,8 @@ import Testing
             let lengths = "\(source) \(texts.map(\.utf8.count))"
             let id = String(9_007_199_254_740_993 + index)
             for body in source.bodies(id, texts) {
-                let answer = try await rig.client.patient(
-                    RESTCall.make(rig, source.path, body, source.headers(body)))
+                let answer = try await rig.post(
+                    body, path: source.path, headers: source.headers(body))
                 #expect((200...202).contains(answer.status), "seed \(seed), bytes \(lengths)")
             }
             for simulator in [rig.simulators.apns, rig.simulators.fcm] {
@@ -284,17 +188,5 @@ import Testing
             #expect(isCounted || !isLong, "seed \(seed)")
         }
         await rig.end()
-        await api.shutdown()
-    }
-}
-
-extension RESTCall {
-    /// A POST to a gateway.
-    fileprivate static func make(
-        _ rig: GatewayRig, _ path: String, _ body: String, _ headers: [(String, String)]
-    ) -> RESTCall {
-        RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)\(path)",
-            headers: headers.map { Attribute($0.0, $0.1) }, body: Array(body.utf8))
     }
 }

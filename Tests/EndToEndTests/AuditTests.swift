@@ -21,11 +21,8 @@ import Testing
     }
 
     private static func register(_ rig: GatewayRig, token: String) async throws -> UInt32 {
-        var call = RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/v1/devices",
-            body: Array(#"{"user":"u","token":"device-token-1","platform":"ios"}"#.utf8))
-        call.headers = [Attribute("authorization", "Bearer \(token)")]
-        return try await rig.client.patient(call).status
+        let body = #"{"user":"u","token":"device-token-1","platform":"ios"}"#
+        return try await DeviceTests.call(rig, "POST", "/v1/devices", body, token: token).status
     }
 
     private static func pause(_ rig: GatewayRig, _ headers: [String]) async throws -> Int {
@@ -179,10 +176,8 @@ import Testing
         let line = rig.log.all.first { $0.contains("logger=audit") }
         #expect(line?.contains("action=POST /v1/devices") == true, "\(line ?? "")")
         #expect(line?.contains("caller=crm") == true)
-        let text = try String(
-            contentsOf: rig.folder.appending(path: "gateway.yaml"), encoding: .utf8)
         _ = try await rig.gateway.reload(
-            text: text.replacing("drain: 5s", with: "drain: 5s, audit: missing/audit.log"))
+            text: rig.text.replacing("drain: 5s", with: "drain: 5s, audit: missing/audit.log"))
         #expect(try await Self.register(rig, token: "token-of-the-crm-1") == 200)
         #expect(rig.gateway.metricsText.contains("signalbox_audit_failures_total 3"))
         #expect(rig.log.all.filter { $0.contains("cannot write the audit log") }.count == 1)

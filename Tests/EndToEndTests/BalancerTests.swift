@@ -20,9 +20,7 @@ import Testing
                 .replacing("drain: 5s", with: "drain: 1m, shutdown_delay: 3s")
                 .replacing(#"listen: "127.0.0.1:0""#, with: "listen: \"127.0.0.1:\(port)\"")
                 .replacing(#"admin: "127.0.0.1:0""#, with: "admin: \"127.0.0.1:\(admin)\"")
-            let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
-            file = try ProgramTests.temporary(
-                "gateway.yaml", yaml.replacing("gateway: { ", with: store))
+            file = try GatewayRig.file(name, on: database, yaml)
             running = try await CrashTests.start(file)
         }
 
@@ -106,12 +104,7 @@ import Testing
             "each of four clients had one in flight: \(rough.kindsOfFaults); \(front.said)")
         // It takes back what it held.
         gateways[0].running = try await CrashTests.start(gateways[0].file)
-        var missing = Set(calm.tokens + rough.tokens)
-        for _ in 0..<6_000 where !missing.isEmpty {
-            missing.subtract(simulators.apns.received.filter { $0.status == 200 }.map(\.token))
-            if !missing.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
-        }
-        #expect(missing.isEmpty)
+        #expect(try await simulators.missing(of: calm.tokens + rough.tokens).isEmpty)
         print(
             "\(balancer): \(calm.tokens.count + rough.tokens.count) webhooks, \(rough.faults.count) "
                 + "lost by the kill")

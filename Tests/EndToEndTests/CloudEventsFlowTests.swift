@@ -29,9 +29,7 @@ import Testing
             #"{"text":"On its way","order":{"number":7},"devices":[{"token":"0a1b","platform":"ios"}]}"#
         for _ in 0..<2 {
             // The second one is a duplicate and gets the same answer.
-            let (status, _, _) = try await rig.call(
-                "POST", Self.path, binary, headers: Self.attributes("1"))
-            #expect(status == 200)
+            try await rig.expect(200, "POST", Self.path, binary, headers: Self.attributes("1"))
         }
         let apple = try await rig.push(rig.simulators.apns, to: "0a1b")
         #expect(apple.body["aps"]?["alert"]?["title"]?.string == "Order 7")
@@ -42,10 +40,9 @@ import Testing
 
         let event =
             #"{"specversion":"1.0","id":"2","source":"https://shop.example.com","type":"com.example.order.sent","data":{"text":"T","order":{"number":8},"devices":[{"token":"0a1c","platform":"ios"}]}}"#
-        let (status, json, _) = try await rig.call(
-            "POST", Self.path, "[\(event),{}]",
+        let json = try await rig.expect(
+            200, "POST", Self.path, "[\(event),{}]",
             headers: [Self.bearer, ("content-type", "application/cloudevents-batch+json")])
-        #expect(status == 200)
         #expect(json["accepted"] == .integer(1))
         #expect(json["refused"]?[0]?["index"] == .integer(1))
         let second = try await rig.push(rig.simulators.apns, to: "0a1c")

@@ -69,7 +69,7 @@ import Testing
         let rounds =
             ProcessInfo.processInfo.environment["SIGNALBOX_CHAOS_ROUNDS"].flatMap { Int($0) } ?? 3
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededRandom(state: seed)
+        var random = AnyText(seed: seed)
         var options = SimulatorsOptions()
         options.apns.streams = 4
         let simulators = try await Simulators.start(options)
@@ -153,12 +153,7 @@ import Testing
         _ promised: Set<String>, _ file: String, _ simulators: Simulators, _ note: String
     ) async throws -> Int {
         let last = try await start(file)
-        var missing = promised
-        for _ in 0..<2_400 where !missing.isEmpty {
-            let pushes = simulators.apns.received + simulators.fcm.received
-            missing.subtract(pushes.filter { $0.status == 200 }.map(\.token))
-            if !missing.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
-        }
+        let missing = try await simulators.missing(of: promised)
         #expect(missing.isEmpty, "\(missing.count) of \(promised.count) never arrived; \(note)")
         let byToken = Dictionary(grouping: simulators.apns.received, by: \.token)
         for (token, pushes) in byToken {
@@ -167,17 +162,5 @@ import Testing
         }
         try await last.end()
         return byToken.values.count { $0.count > 1 }
-    }
-}
-
-struct SeededRandom {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

@@ -98,12 +98,7 @@ import Testing
             #expect(ended.status == 75 && ended.text.contains("holds AccessExclusiveLock"))
         }
         let (process, pipe) = try ProgramTests.start(["run", "--config", file])
-        var log = ""
-        while !log.contains("waiting for locks in the database") {
-            let text = try await Tool.next(pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        _ = try await Tool.read(pipe, until: "waiting for locks in the database")
         process.terminate()
         // It would end with 75 when it has waited for long enough.
         #expect(try await Tool.aside { process.wait() } == 0)

@@ -50,8 +50,8 @@ import Testing
         let rig = try await GatewayRig()
         let body = GatewayRig.webhook([("ios", "a")])
         #expect(try await rig.post(body).status == 200)
-        let file = rig.folder.appending(path: "gateway.yaml")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let file = rig.file
+        let text = try rig.text
         try text.replacing("z: { library", with: "z: { dedupe: 0s, library").write(
             to: file, atomically: true, encoding: .utf8)
         _ = try await rig.gateway.reload()

@@ -160,8 +160,7 @@ import Testing
         #expect(Set(ios) == Set((0..<8).flatMap { n in (0..<5).map { "i\(n)-\($0)" } }))
         #expect(Set(android) == Set((0..<8).flatMap { n in (0..<5).map { "a\(n)-\($0)" } }))
         #expect(await rig.gateway.stop() == 0)
-        rig.client.shutdown()
-        await rig.simulators.shutdown()
+        await rig.end()
     }
 
     @Test func `no token and no text reaches the log`() async throws {

@@ -72,6 +72,25 @@ final class ExampleRig: Sendable {
         return (answer.status, (try? JSONValue.parse(answer.body)) ?? .null, answer)
     }
 
+    /// Calls, and expects this status.
+    @discardableResult
+    func expect(
+        _ status: UInt32, _ method: String, _ path: String, _ body: String = "",
+        headers: [(String, String)] = [], at place: SourceLocation = #_sourceLocation
+    ) async throws -> JSONValue {
+        let (given, json, _) = try await call(method, path, body, headers: headers)
+        #expect(given == status, "\(method) \(path): \(json.text)", sourceLocation: place)
+        return json
+    }
+
+    /// The tokens of a user's devices.
+    func tokens(of user: String) async throws -> [String] {
+        let list = try await expect(
+            200, "GET", "/v1/devices?user=\(user)",
+            headers: [("authorization", "Bearer token-of-the-backend")])
+        return (list["devices"]?.items ?? []).compactMap { $0["token"]?.string }
+    }
+
     /// Waits up to half a minute for a log line with these words.
     func logs(_ words: String) async throws -> Bool {
         for _ in 0..<30_000 {
@@ -87,10 +106,9 @@ final class ExampleRig: Sendable {
     {
         let body =
             #"{"user":"\#(user)","token":"\#(token)","platform":"\#(platform)","locale":"\#(locale)"}"#
-        let (status, _, _) = try await call(
-            "POST", "/v1/devices", body, headers: [("authorization", "Bearer token-of-the-backend")]
-        )
-        #expect(status == 200)
+        try await expect(
+            200, "POST", "/v1/devices", body,
+            headers: [("authorization", "Bearer token-of-the-backend")])
     }
 
     /// The first push to a token for which `isWanted` holds.

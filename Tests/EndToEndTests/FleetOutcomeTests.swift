@@ -7,26 +7,12 @@ import Testing
 
 /// Outcomes of two gateways of the real program on one PostgreSQL database.
 @Suite(.timeLimit(.minutes(5))) struct FleetOutcomeTests {
-    private static func file(
-        _ name: String, _ simulators: Simulators, _ database: PostgresDatabase,
-        _ api: OutcomeTests.Receiver
-    ) throws -> String {
-        let yaml = OutcomeTests.yaml(simulators, [OutcomeTests.receiver(api)])
-        let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
-        return try ProgramTests.temporary(
-            "gateway.yaml", yaml.replacing("gateway: { ", with: store))
-    }
-
     private static func post(_ count: Int, to running: CrashTests.Running) async throws {
         let client = try RESTClient()
         for number in 0..<count {
-            let call = RESTCall(
-                method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
-                body: Array(
-                    GatewayRig.webhook(
-                        [("ios", "t\(number)")], ticket: "\(running.port)-\(UUID())"
-                    ).utf8))
-            #expect(try await client.patient(call).status == 200)
+            let answer = try await client.post(
+                [("ios", "t\(number)")], ticket: "\(running.port)-\(UUID())", to: running.port)
+            #expect(answer.status == 200)
         }
         client.shutdown()
     }
@@ -52,9 +38,10 @@ import Testing
         let database = try await PostgresServer.shared().database()
         let simulators = try await Simulators.start(SimulatorsOptions())
         let api = try await OutcomeTests.Receiver.start()
+        let yaml = OutcomeTests.yaml(simulators, [OutcomeTests.receiver(api)])
         let gateways = [
-            "one": try await CrashTests.start(Self.file("one", simulators, database, api)),
-            "two": try await CrashTests.start(Self.file("two", simulators, database, api)),
+            "one": try await CrashTests.start(GatewayRig.file("one", on: database, yaml)),
+            "two": try await CrashTests.start(GatewayRig.file("two", on: database, yaml)),
         ]
         for running in gateways.values { try await Self.post(10, to: running) }
         _ = try await api.wait(for: 20)

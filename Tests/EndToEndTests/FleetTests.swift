@@ -15,15 +15,6 @@ import Testing
         func end() { hasEnded.store(true, ordering: .relaxed) }
     }
 
-    private static func file(
-        _ name: String, _ simulators: Simulators, _ database: PostgresDatabase
-    ) throws -> String {
-        let yaml = GatewayRig.yaml(simulators)
-        let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
-        return try ProgramTests.temporary(
-            "gateway.yaml", yaml.replacing("gateway: { ", with: store))
-    }
-
     @Test func `what was answered 2xx arrives, if one of two gateways is killed under load`()
         async throws
     {
@@ -36,8 +27,9 @@ import Testing
         let client = try RESTClient()
         let promises = CrashTests.Promises()
         let load = Load()
-        let one = try await CrashTests.start(Self.file("one", simulators, database))
-        let two = try await CrashTests.start(Self.file("two", simulators, database))
+        let yaml = GatewayRig.yaml(simulators)
+        let one = try await CrashTests.start(GatewayRig.file("one", on: database, yaml))
+        let two = try await CrashTests.start(GatewayRig.file("two", on: database, yaml))
         try await withThrowingTaskGroup { group in
             for running in [one, two, one, two] {
                 group.addTask {
@@ -66,12 +58,7 @@ import Testing
             SELECT coalesce((SELECT sum(n) FROM b), 0) + (SELECT count(*) FROM d)
             """)
         let inFlight = Int(held.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
-        var missing = promises.all
-        for _ in 0..<2_400 where !missing.isEmpty {
-            let pushes = simulators.apns.received + simulators.fcm.received
-            missing.subtract(pushes.filter { $0.status == 200 }.map(\.token))
-            if !missing.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
-        }
+        let missing = try await simulators.missing(of: promises.all)
         #expect(missing.isEmpty, "\(missing.count) of \(promises.all.count) never arrived")
         let byToken = Dictionary(grouping: simulators.apns.received, by: \.token)
         for (token, pushes) in byToken {

@@ -10,13 +10,11 @@ import Testing
 /// What an operator sees of one gateway, and of several.
 @Suite struct FleetViewTests {
     private static func lane(_ fleet: JSONValue, _ sender: String) throws -> JSONValue {
-        guard case .array(let lanes)? = fleet["lanes"] else { return .null }
-        return try #require(lanes.first { $0["sender"]?.string == sender })
+        try #require(fleet["lanes"]?.items?.first { $0["sender"]?.string == sender })
     }
 
     private static func names(_ fleet: JSONValue) -> [String] {
-        guard case .array(let gateways)? = fleet["gateways"] else { return [] }
-        return gateways.compactMap { $0["name"]?.string }
+        (fleet["gateways"]?.items ?? []).compactMap { $0["name"]?.string }
     }
 
     @Test func `a gateway on SQLite shows itself and what it has leased`() async throws {
@@ -47,15 +45,6 @@ import Testing
         await rig.end()
     }
 
-    /// Reads a log until it has a text.
-    private static func read(_ log: inout String, until text: String, _ pipe: Pipe) async throws {
-        while !log.contains(text) {
-            let more = try await Tool.next(pipe)
-            try #require(!more.isEmpty, "it ended: \(log)")
-            log += more
-        }
-    }
-
     @Test func `each gateway shows all of them, and the store does when none runs`() async throws {
         let database = try await PostgresServer.shared().database()
         let simulators = try await Simulators.start(SimulatorsOptions())
@@ -66,23 +55,16 @@ import Testing
         var running: [(process: Program, pipe: Pipe)] = []
         var logs: [String] = []
         for name in ["one", "two"] {
-            let yaml = GatewayRig.yaml(simulators)
-            let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
-            let file = try ProgramTests.temporary(
-                "gateway.yaml", yaml.replacing("gateway: { ", with: store))
-            let (process, pipe) = try ProgramTests.start(["run", "--config", file])
-            var log = ""
-            try await Self.read(&log, until: "gateway is up", pipe)
+            let file = try GatewayRig.file(name, on: database, GatewayRig.yaml(simulators))
+            let (process, pipe, log) = try await ProgramTests.serve(file)
             files.append(file)
             running.append((process, pipe))
             logs.append(log)
         }
         let port = try #require(logs[0].firstMatch(of: #/listen\.port=(\d+)/#)?.output.1)
-        let call = RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(port)/in/z",
-            body: Array(GatewayRig.webhook([("ios", "good"), ("ios", "bad")]).utf8))
-        #expect(try await client.patient(call).status == 200)
-        try await Self.read(&logs[0], until: "BadPriority", running[0].pipe)
+        let answer = try await client.post([("ios", "good"), ("ios", "bad")], to: port)
+        #expect(answer.status == 200)
+        logs[0] += try await Tool.read(running[0].pipe, until: "BadPriority")
         for line in logs[0].split(separator: "\n") {
             #expect(line.contains("gateway.name=one"), "\(line)")
         }

@@ -60,6 +60,15 @@ final class GatewayRig: Sendable {
     /// The configuration of most tests.
     static func yaml(_ simulators: Simulators) -> String { plugins(simulators) + "\n" + routes }
 
+    /// The file of the gateway `name`, which shares a database with others.
+    static func file(
+        _ name: String, on database: PostgresDatabase, _ yaml: String
+    ) throws -> String {
+        let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
+        return try ProgramTests.temporary(
+            "gateway.yaml", yaml.replacing("gateway: { ", with: store))
+    }
+
     init(
         _ options: SimulatorsOptions = .init(), timeoutMs: Int = 10_000,
         clock: (@Sendable () -> UInt64)? = nil, dataBytesMax: Int = 0,
@@ -107,11 +116,13 @@ final class GatewayRig: Sendable {
 
     @discardableResult
     func post(
-        _ body: String, path: String = "/in/z", method: String = "POST"
+        _ body: String, path: String = "/in/z", method: String = "POST",
+        headers: [(String, String)] = []
     ) async throws -> RESTAnswer {
-        let call = RESTCall(
-            method: method, url: "http://127.0.0.1:\(gateway.port)\(path)", body: Array(body.utf8))
-        return try await client.patient(call)
+        try await client.patient(
+            RESTCall(
+                method: method, url: "http://127.0.0.1:\(gateway.port)\(path)",
+                headers: headers.map { Attribute($0.0, $0.1) }, body: Array(body.utf8)))
     }
 
     func admin(_ path: String) async throws -> RESTAnswer {
@@ -128,6 +139,9 @@ final class GatewayRig: Sendable {
     var metrics: String { gateway.metricsText }
 
     var file: URL { folder.appending(path: "gateway.yaml") }
+
+    /// What is in gateway.yaml.
+    var text: String { get throws { try String(contentsOf: file, encoding: .utf8) } }
 
     /// Replaces gateway.yaml.
     func write(_ yaml: String) throws {
@@ -195,5 +209,41 @@ extension RESTClient {
         var call = call
         call.timeoutMs = 120_000
         return try await answer(call)
+    }
+
+    /// Posts a webhook to the program of a gateway.
+    func post(
+        _ devices: [(type: String, token: String)], ticket: String = "5",
+        to port: some CustomStringConvertible
+    ) async throws -> RESTAnswer {
+        try await patient(
+            RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(port)/in/z",
+                body: Array(GatewayRig.webhook(devices, ticket: ticket).utf8)))
+    }
+}
+
+/// Waits, at most two minutes, until a condition holds.
+func until(
+    _ what: String = "what was waited for", at place: SourceLocation = #_sourceLocation,
+    _ holds: () throws -> Bool
+) async throws {
+    for _ in 0..<60_000 {
+        if try holds() { return }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+    Issue.record("never: \(what)", sourceLocation: place)
+}
+
+extension Simulators {
+    /// The tokens to which APNs and FCM have accepted no push after two minutes.
+    func missing(of tokens: some Sequence<String>) async throws -> Set<String> {
+        var missing = Set(tokens)
+        for _ in 0..<6_000 where !missing.isEmpty {
+            let pushes = apns.received + fcm.received
+            missing.subtract(pushes.filter { $0.status == 200 }.map(\.token))
+            if !missing.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        return missing
     }
 }

@@ -23,17 +23,8 @@ import Testing
         let body = try PluginRig.fixture("Sendbird/message-send.json")
             .replacing("9007199254740993", with: String(message))
             .replacing("message_send", with: category)
-        let (status, _, _) = try await rig.call(
-            "POST", "/in/sendbird", body, headers: SeedDocumentTests.signed(body))
-        #expect(status == 200)
-    }
-
-    static func tokens(_ rig: ExampleRig, _ user: String) async throws -> [String] {
-        let (_, json, _) = try await rig.call(
-            "GET", "/v1/devices?user=\(user)",
-            headers: [("authorization", "Bearer token-of-the-backend")])
-        guard case .array(let devices) = json["devices"] else { return ["?"] }
-        return devices.compactMap { $0["token"]?.string }
+        try await rig.expect(
+            200, "POST", "/in/sendbird", body, headers: SeedDocumentTests.signed(body))
     }
 
     @Test func `a Huawei phone gets Sendbird's payload, and a dead token leaves the registry`()
@@ -65,7 +56,7 @@ import Testing
         try await Self.send(rig, message: 2)
         var left: Set = ["hw-2"]
         for _ in 0..<6_000 where left.contains("hw-2") {
-            left = Set(try await Self.tokens(rig, "bob"))
+            left = Set(try await rig.tokens(of: "bob"))
         }
         #expect(left == ["fcm:1", "hw-1"])
 

@@ -47,8 +47,7 @@ import Testing
             found.append(
                 Self.words(pushes) + ["\(odd.status) \(String(decoding: odd.body, as: UTF8.self))"])
             #expect(await rig.gateway.stop() == 0)
-            rig.client.shutdown()
-            await rig.simulators.shutdown()
+            await rig.end()
         }
         #expect(found[0] == found[1])
         #expect(found[0] == found[2])
@@ -172,8 +171,7 @@ import Testing
         #expect(await rig.gateway.stop() == 0)
         #expect(rig.simulators.apns.received.count == 1)
         #expect(!rig.log.all.contains { $0.contains("build_failed") })
-        rig.client.shutdown()
-        await rig.simulators.shutdown()
+        await rig.end()
     }
 
     @Test func `a gateway under load whose plugins end again and again loses nothing`()
@@ -208,8 +206,7 @@ import Testing
         }
         #expect(missing.isEmpty)
         #expect(await rig.gateway.stop() == 0)
-        rig.client.shutdown()
-        await rig.simulators.shutdown()
+        await rig.end()
     }
 
     // MARK: Configuration
@@ -265,10 +262,7 @@ import Testing
             try saboteur.arm("prepare", "LOOP")
             let port = try #require(log.firstMatch(of: /listen\.port=(\d+)/)?.output.1)
             let client = try RESTClient()
-            let call = RESTCall(
-                method: "POST", url: "http://127.0.0.1:\(port)/in/z",
-                body: Array(GatewayRig.webhook([("ios", "i")]).utf8))
-            #expect(try await client.patient(call).status == 200)
+            #expect(try await client.post([("ios", "i")], to: port).status == 200)
             while !saboteur.hasStruck("prepare") { await Task.yield() }
             client.shutdown()
         }

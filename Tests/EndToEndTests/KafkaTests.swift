@@ -92,12 +92,7 @@ import Testing
             }
             if number == 220 { brokers.restore(2) }
         }
-        var missing = Set(tokens)
-        for _ in 0..<6_000 where !missing.isEmpty {
-            missing.subtract(simulators.apns.received.filter { $0.status == 200 }.map(\.token))
-            if !missing.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
-        }
-        #expect(missing.isEmpty)
+        #expect(try await simulators.missing(of: tokens).isEmpty)
         try await Self.untilCommitted(brokers, 300)
         try await running.end()
         // Only what was in flight when the gateway was killed may come twice: messages that are read again have their key.
@@ -132,9 +127,7 @@ import Testing
         let last = (0..<40).map { "u\($0)" }
         tokens.formUnion(last)
         try await brokers.publish("orders", last.map(Self.event))
-        for _ in 0..<6_000 where Set(pushed()) != tokens {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await until { Set(pushed()) == tokens }
         #expect(Set(pushed()) == tokens)
         try await Self.untilCommitted(brokers, Int64(tokens.count))
         await first.end()
@@ -173,15 +166,9 @@ import Testing
                 """
         })
         let device = #"{"user":"7","app":"com.example.app","platform":"ios","token":"00aa"}"#
-        var call = RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/v1/devices",
-            body: Array(device.utf8))
-        call.headers = [
-            Attribute("authorization", "Bearer a-token-of-sixteen-letters"),
-            Attribute("content-type", "application/json"),
-        ]
-        let answer = try await rig.client.patient(call)
-        #expect(answer.status / 100 == 2)
+        let made = try await DeviceTests.call(
+            rig, "POST", "/v1/devices", device, token: "a-token-of-sixteen-letters")
+        #expect(made.status == 200)
         let order = #"{"id":1,"kind":"order.shipped","customer":7,"order":{"number":4711}}"#
         try await brokers.publish("orders", [order, order, #"{"kind":"order.shipped"}"#])
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["00aa"])

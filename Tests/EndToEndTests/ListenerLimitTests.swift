@@ -32,10 +32,7 @@ import Testing
         #expect(rig.gateway.devicesPort == port)
         #expect(try await Self.devices(rig, port: port).status == 200)
         #expect(try await Self.devices(rig, port: rig.gateway.port).status == 404)
-        let webhook = RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(port)/in/z",
-            body: Array(GatewayRig.webhook([("ios", "i")]).utf8))
-        #expect(try await rig.client.patient(webhook).status == 404)
+        #expect(try await rig.client.post([("ios", "i")], to: port).status == 404)
         #expect(try await rig.post(GatewayRig.webhook([("ios", "i")])).status == 200)
         await rig.end()
     }
@@ -60,8 +57,7 @@ import Testing
         #expect(lines.count == 1)
         #expect(lines.first?.contains("key=gateway.limits.source_rate") == true)
         // A reload lifts the limit.
-        let file = rig.folder.appending(path: "gateway.yaml")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try rig.text
         let report = try await rig.gateway.reload(text: text.replacing("source_rate: 1", with: ""))
         #expect(report.settings == ["limits"])
         for number in 0..<20 {

@@ -145,20 +145,16 @@ final class BrandLogin: Sendable {
         let body = try PluginRig.fixture("LivePerson/ios.json")
 
         // Nobody may push to the device before it is registered.
-        let (early, _, _) = try await rig.call(
-            "POST", "/in/liveperson", body, headers: Self.proxy)
-        #expect(early == 403)
+        try await rig.expect(403, "POST", "/in/liveperson", body, headers: Self.proxy)
         let token = try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1")
         for (name, platform) in [("<0a1B 2c>", "ios"), ("fcm:Token-1", "android")] {
-            let (status, _, _) = try await rig.call(
-                "POST", "/v1/devices", Self.device(name, platform), headers: Self.bearer(token))
-            #expect(status == 200)
+            try await rig.expect(
+                200, "POST", "/v1/devices", Self.device(name, platform), headers: Self.bearer(token)
+            )
         }
         // The proxy writes a token as it likes.
         let respelled = body.replacing("0a1b2c", with: "<0A1B 2C>")
-        let (pushed, _, _) = try await rig.call(
-            "POST", "/in/liveperson", respelled, headers: Self.proxy)
-        #expect(pushed == 200)
+        try await rig.expect(200, "POST", "/in/liveperson", respelled, headers: Self.proxy)
         let apple = try await rig.push(rig.simulators.apns, to: "0a1b2c")
         #expect(
             apple.body["aps"]?.text
@@ -194,22 +190,18 @@ final class BrandLogin: Sendable {
         #expect(silent == 403)
         let proactive = body.replacing(#""ams""#, with: #""prmsg""#).replacing(
             #""sequence":3"#, with: #""sequence":5"#)
-        let (told, _, _) = try await rig.call(
-            "POST", "/in/liveperson", proactive, headers: Self.proxy)
-        #expect(told == 200)
+        try await rig.expect(200, "POST", "/in/liveperson", proactive, headers: Self.proxy)
         // "none" changes nothing, "all" removes the device.
-        let (kept, none, _) = try await rig.call(
-            "DELETE", "/v1/devices?unregister=none", headers: Self.bearer(token))
-        #expect(kept == 200 && none["removed"]?.integer == 0)
-        let (gone, all, _) = try await rig.call(
-            "DELETE", "/v1/devices?unregister=all", headers: Self.bearer(token))
-        #expect(gone == 200 && all["removed"]?.integer == 2)
-        let (out, _, _) = try await rig.call(
-            "POST", "/in/liveperson", proactive.replacing(":5", with: ":6"), headers: Self.proxy)
-        #expect(out == 403)
-        for _ in 0..<60_000 where rig.simulators.apns.received.count < 2 {
-            try await Task.sleep(for: .milliseconds(1))
-        }
+        let none = try await rig.expect(
+            200, "DELETE", "/v1/devices?unregister=none", headers: Self.bearer(token))
+        #expect(none["removed"]?.integer == 0)
+        let all = try await rig.expect(
+            200, "DELETE", "/v1/devices?unregister=all", headers: Self.bearer(token))
+        #expect(all["removed"]?.integer == 2)
+        try await rig.expect(
+            403, "POST", "/in/liveperson", proactive.replacing(":5", with: ":6"),
+            headers: Self.proxy)
+        try await until { rig.simulators.apns.received.count >= 2 }
         #expect(rig.simulators.apns.received.count == 2)
         #expect(!rig.log.all.contains { $0.contains(token) })
         for (path, words) in [
@@ -243,12 +235,8 @@ final class BrandLogin: Sendable {
             return String(decoding: answer.body.dropLast(), as: UTF8.self)
         }
         let token = try await ask("/token?user=kim")
-        let (registered, _, _) = try await rig.call(
-            "POST", "/v1/devices", bodies[0], headers: Self.bearer(token))
-        #expect(registered == 200)
-        let (pushed, _, _) = try await rig.call(
-            "POST", "/in/liveperson", bodies[1], headers: Self.proxy)
-        #expect(pushed == 200)
+        try await rig.expect(200, "POST", "/v1/devices", bodies[0], headers: Self.bearer(token))
+        try await rig.expect(200, "POST", "/in/liveperson", bodies[1], headers: Self.proxy)
         _ = try await rig.push(rig.simulators.apns, to: "0a1b2c")
         // A code with PKCE, once: the challenge of RFC 7636, appendix B.
         let code = try await ask(
@@ -398,9 +386,8 @@ final class BrandLogin: Sendable {
         }
         // Unknown keys are not requested again and again.
         #expect(login.api.requests.filter { $0.path == "/jwks" }.count == 1)
-        let (status, _, _) = try await rig.call(
-            "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(good))
-        #expect(status == 200)
+        try await rig.expect(
+            200, "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(good))
         await rig.end()
         await login.api.shutdown()
     }
@@ -502,26 +489,20 @@ final class BrandLogin: Sendable {
             // Its source would be told that this one is dead.
             ("POST", "/v1/devices", #"{"token":"t9","platform":"ios","source_token":"t1"}"#),
         ] {
-            let (status, _, _) = try await rig.call(
-                method, path, body, headers: Self.bearer(eve))
-            #expect(status == 403, "\(method) \(path)")
+            try await rig.expect(403, method, path, body, headers: Self.bearer(eve))
         }
-        let (status, list, _) = try await rig.call(
-            "GET", "/v1/devices", headers: Self.bearer(kim))
-        #expect(status == 200)
+        let list = try await rig.expect(200, "GET", "/v1/devices", headers: Self.bearer(kim))
         #expect(list["devices"]?[0]?["token"]?.string == "t1")
         for body in [
             Self.device("mine", "own"),
             #"{"token":"0a1b","platform":"ios","source_token":"<0A1B>"}"#,
         ] {
-            let (status, _, _) = try await rig.call(
-                "POST", "/v1/devices", body, headers: Self.bearer(eve))
-            #expect(status == 200, "\(body)")
+            try await rig.expect(200, "POST", "/v1/devices", body, headers: Self.bearer(eve))
         }
         for body in [#"{"badge":0}"#, #"{"token":"t1","badge":3}"#] {
-            let (status, answer, _) = try await rig.call(
-                "PUT", "/v1/devices/badge", body, headers: Self.bearer(kim))
-            #expect(status == 200 && answer["updated"]?.integer == 1)
+            let answer = try await rig.expect(
+                200, "PUT", "/v1/devices/badge", body, headers: Self.bearer(kim))
+            #expect(answer["updated"]?.integer == 1)
         }
         await rig.end()
         await login.api.shutdown()
@@ -565,11 +546,10 @@ final class BrandLogin: Sendable {
         let eve = Self.bearer(try BrandLogin.token(login.ec, "ES256", user: "eve"))
         let victim = [("email", "victim@example.com"), ("crm", "victim"), ("ios", "0a1b")]
         for (platform, token) in victim {
-            let (status, _, _) = try await rig.call(
-                "POST", "/v1/devices",
+            try await rig.expect(
+                200, "POST", "/v1/devices",
                 #"{"user":"victim","token":"\#(token)","platform":"\#(platform)"}"#,
                 headers: backend)
-            #expect(status == 200)
         }
         var answers: [String] = []
         for platform in ["email", "crm", "android", "ios", "pad", "elsewhere"] {

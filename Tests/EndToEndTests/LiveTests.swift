@@ -41,7 +41,7 @@ import Testing
         let rig = try await GatewayRig()
         let client = try Self.open(rig)
         _ = await client.read { Self.sample($0) != nil }
-        let file = rig.folder.appending(path: "gateway.yaml")
+        let file = rig.file
         try
             (GatewayRig.plugins(rig.simulators) + "\n"
             + GatewayRig.routes.replacing("name: replies", with: "name: answers"))

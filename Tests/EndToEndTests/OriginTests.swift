@@ -135,9 +135,7 @@ import Testing
         let own = try await Receiver()
         let rig = try await Self.rig(own, flags: 0)
         try await rig.post(GatewayRig.webhook([("ios", own.origin)], ticket: "1"))
-        while !rig.log.all.contains(where: { $0.contains("lacks SBX_ENDPOINT_REST") }) {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await until { rig.log.all.contains(where: { $0.contains("lacks SBX_ENDPOINT_REST") }) }
         #expect(own.requests.isEmpty)
         await rig.end()
         await own.end()

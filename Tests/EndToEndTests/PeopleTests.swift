@@ -86,18 +86,6 @@ import Testing
         await rig.rig.end()
     }
 
-    @Test func `an order to cancel that names the user goes with the user`() async throws {
-        let rig = try await Self.rig()
-        for body in [#"{"user":"ann-7"}"#, #"{"user":"joann-7"}"#] {
-            #expect(try await PauseTests.order(rig.rig, "/waiting/cancel", body).status == 200)
-        }
-        _ = try await Self.forget(rig.rig, #"{"user":"ann-7"}"#)
-        let left = try await rig.rig.admin("/waiting/cancelled")
-        let orders = try JSONValue.parse(left.body)["orders"]
-        #expect(orders?[0]?["user"]?.string == "joann-7" && orders?[1] == nil)
-        await rig.rig.end()
-    }
-
     @Test func `what is forgotten stays so after a restart`() async throws {
         let rig = try await Self.rig()
         #expect(try await Self.forget(rig.rig, #"{"user":"ann-7"}"#)[2] == 2)
@@ -129,24 +117,6 @@ import Testing
         let dead = try await rig.rig.json("/dead")
         #expect(dead["count"]?.integer == 0, "\(dead.text)")
         await rig.rig.end()
-    }
-
-    @Test func `plugins that are told of devices hear that a forgotten one is gone`() async throws {
-        let api = try await VendorAPI.start { _ in
-            .json(["token": "x"])
-        }
-        let rig = try await ReportTests.rig(api)
-        try await rig.register("bob", "0a1b", "ios")
-        _ = await api.first { $0.method == "POST" }
-        var call = RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(rig.gateway.adminPort ?? 0)/forget",
-            body: Array(#"{"user":"bob"}"#.utf8))
-        call.headers = [Attribute("content-type", "application/json")]
-        #expect(try await rig.client.patient(call).status == 200)
-        let removal = await api.first { $0.method == "DELETE" }
-        #expect(removal?.path == "/v3/users/bob/push/apns/0a1b")
-        await rig.end()
-        await api.shutdown()
     }
 
     @Test func `every gateway of a fleet forgets a user`() async throws {

@@ -63,9 +63,7 @@ import Testing
                 return sum + (line.split(separator: " ").last.flatMap { Int($0) } ?? 0)
             }
         }
-        while ended("failed") + ended("delivered") < 9 {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await until { ended("failed") + ended("delivered") >= 9 }
         #expect(ended("failed") == 1 && ended("delivered") == 8)
         await rig.end()
         #expect(rig.simulators.provider.received.count == 8)

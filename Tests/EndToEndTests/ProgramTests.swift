@@ -70,8 +70,7 @@ import Testing
         let (process, pipe) = try Self.start([
             "demo", "--stay", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
         ])
-        var text = ""
-        while !text.contains("What arrives is shown here") { text += try await Tool.next(pipe) }
+        let text = try await Tool.read(pipe, until: "What arrives is shown here")
         #expect(text.hasPrefix("page        http://127.0.0.1:"))
         let offered = try #require(text.firstMatch(of: #/http://127\.0\.0\.1:\d+/in/zendesk/demo/#))
         let body = try String(
@@ -81,12 +80,9 @@ import Testing
         let answer = try await client.patient(
             RESTCall(method: "POST", url: String(offered.output), body: Array(body.utf8)))
         #expect(answer.status == 200)
-        var more = ""
-        while !more.contains("APNs        received, answered 200\n")
-            || !more.contains("FCM         received, answered 200\n")
-        {
-            more += try await Tool.next(pipe)
-        }
+        _ = try await Tool.read(
+            pipe, until: "APNs        received, answered 200\n",
+            "FCM         received, answered 200\n")
         process.terminate()
         #expect(try await Tool.end(process) == 0)
         client.shutdown()
@@ -178,16 +174,13 @@ import Testing
         try await simulators.apns.take(.stall(count: 1))
         let running = try await CrashTests.start(file)
         let client = try RESTClient()
-        let call = RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
-            body: Array(GatewayRig.webhook([("ios", "patient")]).utf8))
-        #expect(try await client.patient(call).status == 200)
+        #expect(try await client.post([("ios", "patient")], to: running.port).status == 200)
         _ = await simulators.apns.wait(for: 1)
         running.process.terminate()
         // Webhooks are accepted while it waits for the push; the answers tell that the first signal was taken.
         var isLeaving = false
         while !isLeaving {
-            let answer = try await client.patient(call)
+            let answer = try await client.post([("ios", "patient")], to: running.port)
             #expect(answer.status == 200)
             isLeaving = answer.headers.contains { $0.key == "connection" && $0.value == "close" }
         }
@@ -301,12 +294,7 @@ import Testing
         let folder = try Workshop.folder("simulate")
         let (process, pipe) = try Self.start(
             ["simulate", "--folder", "keys"], at: folder)
-        var text = ""
-        while !text.contains("export SIGNALBOX_CA_FILE") {
-            let more = try await Tool.next(pipe)
-            try #require(!more.isEmpty, "it ended: \(text)")
-            text += more
-        }
+        let text = try await Tool.read(pipe, until: "export SIGNALBOX_CA_FILE")
         #expect(text.contains("export APNS_ENDPOINT=https://127.0.0.1:"))
         let path = try #require(text.firstMatch(of: /SIGNALBOX_CA_FILE=(.*)/)?.output.1)
         #expect(path.hasPrefix("/") && FileManager.default.fileExists(atPath: String(path)))

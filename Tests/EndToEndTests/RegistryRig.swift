@@ -24,6 +24,7 @@ struct RegistryRig {
     /// `set` is the route's `build.set`; `gateway` goes into the section of that name.
     init(
         set: String = "{}", gateway: String = "", plugins: String = "", senders: String = "",
+        drain: String = "5s",
         clock: (@Sendable () -> UInt64)? = nil,
         change: (inout GatewayOptions) -> Void = { _ in }
     ) async throws {
@@ -34,7 +35,7 @@ struct RegistryRig {
                     of: "  z: { library: Zendesk, config: { path: /in/z } }",
                     with: plugins + "  texts: { library: Texts }"
                 ).replacingOccurrences(
-                    of: "drain: 5s", with: "drain: 5s, sources: [program]\(gateway)")
+                    of: "drain: 5s", with: "drain: \(drain), sources: [program]\(gateway)")
                         + """
 
                         devices:

@@ -35,32 +35,6 @@ import Testing
         try #require(rename(path + ".new", path) == 0)
     }
 
-    @Test func `a sender without a usable endpoint is rejected, and what runs goes on`()
-        async throws
-    {
-        let rig = try await GatewayRig()
-        let text = GatewayRig.yaml(rig.simulators)
-        let faults = [
-            (rig.simulators.fcm.origin, "http://127.0.0.1:1", "bad-endpoint: plugin \"fcm\""),
-            (rig.simulators.files.ca, "/nowhere.pem", "missing-file: plugin \"apns\": config.ca"),
-            (
-                rig.simulators.files.ca, rig.folder.appending(path: "gateway.yaml").path,
-                "bad-endpoint: plugin \"apns\""
-            ),
-        ]
-        for (known, other, words) in faults {
-            await #expect {
-                try await rig.gateway.reload(text: text.replacing(known, with: other))
-            } throws: {
-                "\($0)".contains(words)
-            }
-        }
-        try await rig.post(GatewayRig.webhook([("ios", "a"), ("android", "b")]))
-        #expect(await rig.delivered(rig.simulators.apns, 1) == ["a"])
-        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["b"])
-        await rig.end()
-    }
-
     @Test func `a hundred reloads of all plugins under load lose nothing and send nothing twice`()
         async throws
     {
@@ -132,23 +106,6 @@ import Testing
         #expect(line?.contains(#"count=1 removed=route "second""#) == true)
         try rig.write(GatewayRig.yaml(rig.simulators) + second)
         #expect(try await rig.gateway.reload().removed == [])
-        await rig.end()
-    }
-
-    @Test func `routes, paths and plugins follow the file`() async throws {
-        let rig = try await GatewayRig()
-        #expect(try await rig.post("{}", path: "/in/other").status == 404)
-        let config = GatewayRig.yaml(rig.simulators)
-        try rig.write(
-            config.replacingOccurrences(of: "path: /in/z ", with: "path: /in/other ")
-                .replacingOccurrences(
-                    of: "send: { ios: apns, android: fcm }", with: "send: { ios: apns }"))
-        #expect(try await rig.gateway.reload().changed == ["z"])
-        #expect(try await rig.post("{}", path: "/in/z").status == 404)
-        let body = GatewayRig.webhook([("ios", "i"), ("android", "a")])
-        #expect(try await rig.post(body, path: "/in/other").status == 200)
-        #expect(await rig.delivered(rig.simulators.apns, 1) == ["i"])
-        #expect(rig.gateway.metricsText.contains("reason=\"no_sender\""))
         await rig.end()
     }
 }

@@ -8,16 +8,6 @@ import Testing
 
 /// What the surrounding systems learn about devices.
 @Suite(.timeLimit(.minutes(5))) struct ReportTests {
-    /// A system that is down until a test opens it.
-    final class Door: Sendable {
-        private let isOpen = Mutex(false)
-        func open() { isOpen.withLock { $0 = true } }
-        var answer: HTTPServerAnswer {
-            isOpen.withLock { $0 }
-                ? .json(["token": "x"]) : HTTPServerAnswer(status: 503)
-        }
-    }
-
     static func rig(_ api: VendorAPI) async throws -> ExampleRig {
         var variables = SeedDocumentTests.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
@@ -29,17 +19,18 @@ import Testing
     @Test func `of a registration and a logout that could not be told only the logout is told`()
         async throws
     {
-        let door = Door()
-        let api = try await VendorAPI.start { _ in door.answer }
+        let isOpen = Atomic(false)
+        let api = try await VendorAPI.start { _ in
+            isOpen.load(ordering: .relaxed) ? .json(["token": "x"]) : HTTPServerAnswer(status: 503)
+        }
         let rig = try await Self.rig(api)
         try await rig.register("bob", "0a1b", "ios")
         _ = await api.first { $0.method == "POST" }
-        let (status, _, _) = try await rig.call(
-            "DELETE", "/v1/devices?user=bob",
+        try await rig.expect(
+            200, "DELETE", "/v1/devices?user=bob",
             headers: [("authorization", "Bearer token-of-the-backend")])
-        #expect(status == 200)
         _ = await api.first { $0.method == "DELETE" }
-        door.open()
+        isOpen.store(true, ordering: .relaxed)
         let before = api.requests.count
         var after: [HTTPServerRequest] = []
         for _ in 0..<30_000 {
@@ -59,9 +50,7 @@ import Testing
     @Test func `a phone that changes hands is taken from the first user and given to the second`()
         async throws
     {
-        let door = Door()
-        door.open()
-        let api = try await VendorAPI.start { _ in door.answer }
+        let api = try await VendorAPI.start { _ in .json(["token": "x"]) }
         let rig = try await Self.rig(api)
         try await rig.register("first", "0a1b", "ios")
         try await rig.register("second", "0a1b", "ios")

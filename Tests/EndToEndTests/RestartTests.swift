@@ -22,12 +22,7 @@ import Testing
     private static func await(
         _ word: String, _ running: (process: Program, pipe: Pipe), isLast: Bool = true
     ) async throws {
-        var log = ""
-        while !log.contains(word) {
-            let text = try await Tool.next(running.pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        _ = try await Tool.read(running.pipe, until: word)
         guard isLast else { return }
         running.pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
     }

@@ -11,10 +11,11 @@ import Testing
 
 /// A route with an e-mail address among its devices: webhook in, mail out, everything settled.
 @Suite(.timeLimit(.minutes(5))) struct SMTPFlowTests {
-    /// A mail server with TLS and a login, and a gateway whose users plugin names only users.
+    /// A mail server with TLS and a login, and a gateway whose events name only users.
     struct Flow {
         let server: SMTPServer
-        let rig: GatewayRig
+        let registry: RegistryRig
+        var rig: GatewayRig { registry.rig }
 
         init(script: @escaping @Sendable (SMTPServer.Moment) -> SMTPServer.Action = { _ in .usual })
             async throws
@@ -30,21 +31,14 @@ import Testing
             self.server = server
             let ca = try ProgramTests.temporary(
                 "ca.pem", String(decoding: authority.certificatePEM, as: UTF8.self))
-            let library = try await PluginRig.compile(DeviceTests.userSource)
-            rig = try await GatewayRig(config: { simulators in
-                (GatewayRig.plugins(simulators) + Self.smtp(server.port, ca: ca)
-                    + DeviceTests.clients
-                    + "\n" + Self.routes)
-                    .replacing(
-                        "  z: { library: Zendesk, config: { path: /in/z } }",
-                        with: "  z: { library: \(library) }"
-                    ).replacing("drain: 5s", with: "drain: 300ms")
-            })
+            registry = try await RegistryRig(
+                set:
+                    #"{ title: "Grüße", body: hello }, overrides: { smtp: { html: "<p>hello</p>" } }"#,
+                plugins: Self.smtp(server.port, ca: ca), senders: ", email: smtp", drain: "300ms")
         }
 
         static func smtp(_ port: Int, ca: String) -> String {
             """
-
               smtp:
                 library: SMTP
                 config:
@@ -55,29 +49,12 @@ import Testing
                   password: mail-secret
                   from: Signalbox <box@example.com>
                   subject_prefix: "[Box]"
-            """
-        }
 
-        static let routes = """
-            retry: { quick: { initial: 10ms, factor: 1.5, max: 200ms, retries: 100 } }
-            routes:
-              - name: hello
-                from: z
-                build:
-                  set: { title: "Grüße" }
-                  overrides: { smtp: { html: "<p>hello</p>" } }
-                send: { ios: apns, email: smtp }
-                deliver: { retry: quick, expires: 1h }
             """
-
-        func post(_ user: String) async throws {
-            #expect(try await rig.post(#"{"user":"\#(user)"}"#, path: "/in/users").status == 200)
         }
 
         func mails(_ count: Int) async throws -> [SMTPServer.Mail] {
-            for _ in 0..<6_000 where server.mails.count < count {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await until { server.mails.count >= count }
             return server.mails
         }
 
@@ -90,10 +67,9 @@ import Testing
 
     @Test func `an event reaches a user's phone and mail address`() async throws {
         let flow = try await Flow()
-        _ = try await DeviceTests.register(flow.rig, "kim", "0a1b")
-        _ = try await DeviceTests.register(
-            flow.rig, "kim", "kim@example.org", platform: "email")
-        try await flow.post("kim")
+        try await flow.registry.register("kim", "0a1b")
+        try await flow.registry.register("kim", "kim@example.org", platform: "email")
+        try await flow.registry.notify(["kim"])
         #expect(await flow.rig.delivered(flow.rig.simulators.apns, 1) == ["0a1b"])
         let mail = try #require(try await flow.mails(1).first)
         #expect(mail.isSecure && mail.to == "RCPT TO:<kim@example.org>")
@@ -111,11 +87,9 @@ import Testing
         let flow = try await Flow {
             $0.line.contains("<gone@") ? .say("550 5.1.1 <gone@example.org>: no such user") : .usual
         }
-        _ = try await DeviceTests.register(
-            flow.rig, "kim", "gone@example.org", platform: "email")
-        _ = try await DeviceTests.register(
-            flow.rig, "kim", "kim@example.org", platform: "email")
-        try await flow.post("kim")
+        try await flow.registry.register("kim", "gone@example.org", platform: "email")
+        try await flow.registry.register("kim", "kim@example.org", platform: "email")
+        try await flow.registry.notify(["kim"])
         #expect(try await flow.mails(1).map(\.to) == ["RCPT TO:<kim@example.org>"])
         var step: JSONValue?
         for _ in 0..<6_000 where step == nil {
@@ -132,13 +106,6 @@ import Testing
         await flow.end()
     }
 
-    /// A flag that a test turns on.
-    private final class Switch: Sendable {
-        private let value = Mutex(false)
-        var isOn: Bool { value.withLock { $0 } }
-        func turnOn() { value.withLock { $0 = true } }
-    }
-
     /// The Message-IDs of mails.
     private static func ids(_ mails: [SMTPServer.Mail]) -> [Substring] {
         mails.compactMap { mail in
@@ -149,25 +116,22 @@ import Testing
     @Test func `mails under way when the gateway stops leave at its next start, under the same id`()
         async throws
     {
-        let seen = Switch()
+        let isSeen = Atomic(false)
         let flow = try await Flow { moment in
             guard moment.line == "." else { return .usual }
-            seen.turnOn()
+            isSeen.store(true, ordering: .relaxed)
             return .stall
         }
-        _ = try await DeviceTests.register(
-            flow.rig, "kim", "kim@example.org", platform: "email")
-        for _ in 0..<5 { try await flow.post("kim") }
-        for _ in 0..<6_000 where !seen.isOn { try await Task.sleep(for: .milliseconds(10)) }
+        try await flow.registry.register("kim", "kim@example.org", platform: "email")
+        for _ in 0..<5 { try await flow.registry.notify(["kim"]) }
+        try await until { isSeen.load(ordering: .relaxed) }
         #expect(await flow.rig.gateway.stop() == 5)
         #expect(flow.server.mails.isEmpty)
         flow.server.release()
         let next = try await flow.rig.successor()
         // The previous server also delivers what it holds once it is released; ids
         // tell old from new mails.
-        while Set(Self.ids(flow.server.mails)).count < 5 {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await until { Set(Self.ids(flow.server.mails)).count >= 5 }
         #expect(await next.stop() == 0)
         #expect(Set(Self.ids(flow.server.mails)).count == 5)
         await flow.end()

@@ -94,13 +94,9 @@ import Testing
             {"specversion":"1.0","id":"\(id)","source":"/shop","type":"order.sent",
              "data":{"text":"On its way","devices":[\(devices)]}}
             """
-        let answer = try await rig.client.patient(
-            RESTCall(
-                method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/in/shop",
-                headers: [
-                    Attribute(bearer.0, bearer.1),
-                    Attribute("content-type", "application/cloudevents+json"),
-                ], body: Array(event.utf8)))
+        let answer = try await rig.post(
+            event, path: "/in/shop",
+            headers: [bearer, ("content-type", "application/cloudevents+json")])
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 
@@ -191,12 +187,7 @@ import Testing
             [try await Self.without.value, "namespaces", program, "run", "--config", file],
             at: PluginRig.root,
             output: pipe, errors: pipe)
-        var log = ""
-        while !log.contains("gateway is up") {
-            let text = try await Tool.next(pipe)
-            try #require(!text.isEmpty, "it ended: \(log)")
-            log += text
-        }
+        let log = try await Tool.read(pipe, until: "gateway is up")
         #expect(log.contains("the sandbox does without namespaces"), "\(log)")
         process.terminate()
         _ = try await Tool.rest(pipe)

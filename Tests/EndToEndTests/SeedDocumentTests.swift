@@ -11,8 +11,6 @@ import Testing
 ///
 /// The gateway runs the example's configuration.
 @Suite(.timeLimit(.minutes(5))) struct SeedDocumentTests {
-    // MARK: Zendesk
-
     // MARK: Sendbird
 
     static let sendbird = [
@@ -37,14 +35,11 @@ import Testing
         try await rig.register("bob", "0c0d", "ios")
 
         // The third device is in front of its user, so any_offline skips it.
-        let (online, _, _) = try await rig.call(
-            "PUT", "/v1/devices/presence", #"{"user":"bob","token":"0c0d","online":true}"#,
+        try await rig.expect(
+            200, "PUT", "/v1/devices/presence", #"{"user":"bob","token":"0c0d","online":true}"#,
             headers: [("authorization", "Bearer token-of-the-backend")])
-        #expect(online == 200)
         let body = try PluginRig.fixture("Sendbird/message-send.json")
-        let (status, _, _) = try await rig.call(
-            "POST", "/in/sendbird", body, headers: Self.signed(body))
-        #expect(status == 200)
+        try await rig.expect(200, "POST", "/in/sendbird", body, headers: Self.signed(body))
         let apple = try await rig.push(rig.simulators.apns, to: "0a1b")
         #expect(apple.body["aps"]?["alert"]?["body"]?.string == #"Alice: Hallo "Bob""#)
         #expect(apple.body["aps"]?["badge"]?.integer == 4)
@@ -60,14 +55,11 @@ import Testing
         #expect(!rig.simulators.apns.received.contains { $0.token == "0c0d" })
 
         // The same message sent again is a duplicate.
-        let (again, _, _) = try await rig.call(
-            "POST", "/in/sendbird", body, headers: Self.signed(body))
-        #expect(again == 200)
+        try await rig.expect(200, "POST", "/in/sendbird", body, headers: Self.signed(body))
 
         // A wrong signature; then the badge after reading.
-        let (forged, _, _) = try await rig.call(
-            "POST", "/in/sendbird", body, headers: [("x-sendbird-signature", "00")])
-        #expect(forged == 401)
+        try await rig.expect(
+            401, "POST", "/in/sendbird", body, headers: [("x-sendbird-signature", "00")])
         let read = try PluginRig.fixture("Sendbird/message-read.json")
         _ = try await rig.call("POST", "/in/sendbird", read, headers: Self.signed(read))
         let badge = try await rig.push(rig.simulators.apns, to: "0c0d")
@@ -93,9 +85,7 @@ import Testing
         let google = try await rig.push(rig.simulators.fcm, to: "fcm:1")
         #expect(google.body["message"]?["android"]?["collapse_key"] == nil)
         #expect(try await rig.logs("deliveries will be tried again"))
-        let (status, _, _) = try await rig.call(
-            "POST", "/in/sendbird", deleted, headers: Self.signed(deleted))
-        #expect(status == 200)
+        try await rig.expect(200, "POST", "/in/sendbird", deleted, headers: Self.signed(deleted))
         #expect(try await rig.logs("reason=taken_back"))
         try await rig.simulators.apns.take(.clear)
         let apple = try await rig.push(rig.simulators.apns, to: "0a1b") { $0.status == 200 }
@@ -134,9 +124,7 @@ import Testing
 
         // Sendbird pushes messages itself; a dead token is reported.
         let body = try PluginRig.fixture("Sendbird/message-send.json")
-        let (status, _, _) = try await rig.call(
-            "POST", "/in/sendbird", body, headers: Self.signed(body))
-        #expect(status == 200)
+        try await rig.expect(200, "POST", "/in/sendbird", body, headers: Self.signed(body))
         let read = try PluginRig.fixture("Sendbird/message-read.json")
         try await rig.simulators.apns.take(
             .fail(tokens: ["0a1b"], status: 400, reason: "BadDeviceToken", times: nil))
@@ -166,8 +154,7 @@ import Testing
         let body =
             #"{"RegistrationRequestIds":[\#(list)],"MobileAppId":"\#(mobileApp)","ApiToken":"ci-api-token"}"#
         for _ in 0..<10_000 {
-            let (status, json, _) = try await rig.call("POST", "\(devices)/status/", body)
-            #expect(status == 200)
+            let json = try await rig.expect(200, "POST", "\(devices)/status/", body)
             guard case .array(let items) = json else { break }
             let words = items.map {
                 ($0["Status"]?.string ?? "") + ($0["FailureReason"]?.string.map { " \($0)" } ?? "")
@@ -175,6 +162,14 @@ import Testing
             if !words.contains("Pending") { return words }
         }
         return []
+    }
+
+    /// Registers one device; the status of its registration in the end.
+    static func registered(_ rig: ExampleRig, _ body: String) async throws -> String? {
+        let (_, json, _) = try await rig.call(
+            "POST", devices, body, headers: [("x-ms-track-registration", "true")])
+        let id = try #require(json["RegistrationRequestId"]?.string)
+        return try await statuses(rig, [id]).first
     }
 
     @Test func `Customer Insights: registered by dry run, told by callback, pushed to, cleaned up`()
@@ -189,13 +184,12 @@ import Testing
         let dead = try PluginRig.fixture("CustomerInsights/registration-ios.json").replacing(
             "0A1B2C", with: "dead")
         let batch = try PluginRig.fixture("CustomerInsights/batch.json").dropLast() + ",\(dead)]"
-        let (status, ids, _) = try await rig.call(
-            "POST", "\(Self.devices)/batch", String(batch),
+        let ids = try await rig.expect(
+            202, "POST", "\(Self.devices)/batch", String(batch),
             headers: [
                 ("x-ms-track-registration", "true"), ("x-ms-callback-url", url),
                 ("x-ms-callback-url-headers", #"{"x-key":"k"}"#),
             ])
-        #expect(status == 202)
         guard case .array(let list) = ids else { return }
         let names = list.compactMap { $0["RegistrationRequestId"]?.string }
         #expect(
@@ -225,8 +219,7 @@ import Testing
             """
         rig.simulators.apns.forget()
         rig.simulators.fcm.forget()
-        let (taken, _, _) = try await rig.call("POST", "/in/insights/messages", message)
-        #expect(taken == 202)
+        try await rig.expect(202, "POST", "/in/insights/messages", message)
         let shown = try await rig.push(rig.simulators.apns, to: "0a1b2c")
         #expect(
             shown.body["data"]?.text
@@ -265,11 +258,8 @@ import Testing
         let contact = "00aa00aa-bb11-cc22-dd33-44ee44ee44ee"
         let body = try PluginRig.fixture("CustomerInsights/registration-android.json")
         for user in [contact, "profile-1"] {
-            let (_, json, _) = try await rig.call(
-                "POST", Self.devices, body.replacing(contact, with: user),
-                headers: [("x-ms-track-registration", "true")])
-            let id = try #require(json["RegistrationRequestId"]?.string)
-            #expect(try await Self.statuses(rig, [id]) == ["Success"])
+            #expect(
+                try await Self.registered(rig, body.replacing(contact, with: user)) == "Success")
         }
         for user in [contact, "profile-1"] {
             rig.simulators.fcm.forget()
@@ -281,11 +271,9 @@ import Testing
             let push = try await rig.push(rig.simulators.fcm, to: "fcm:Token-1")
             #expect(push.body["message"]?["data"]?["body"]?.string == "for \(user)")
             // Each is still registered.
-            let (_, json, _) = try await rig.call(
-                "POST", Self.devices, body.replacing(contact, with: user),
-                headers: [("x-ms-track-registration", "true")])
-            let id = try #require(json["RegistrationRequestId"]?.string)
-            #expect(try await Self.statuses(rig, [id]) == ["Failed DuplicateExists"])
+            #expect(
+                try await Self.registered(rig, body.replacing(contact, with: user))
+                    == "Failed DuplicateExists")
         }
         await rig.end()
     }
@@ -302,10 +290,9 @@ import Testing
         for host in ["localhost", "127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1"] {
             let port = api.origin.split(separator: ":").last ?? ""
             let token = "fcm:\(host)"
-            let (status, _, _) = try await rig.call(
-                "POST", Self.devices, body.replacing("fcm:Token-1", with: token),
+            try await rig.expect(
+                202, "POST", Self.devices, body.replacing("fcm:Token-1", with: token),
                 headers: [("x-ms-callback-url", "https://\(host):\(port)/cb")])
-            #expect(status == 202)
         }
         func lost() -> Int {
             rig.log.all.count { $0.contains("callback failed and not retried") }

@@ -42,8 +42,7 @@ import Testing
     }
 
     private static func source(_ readiness: JSONValue) -> JSONValue? {
-        guard case .array(let sources) = readiness["sources"] else { return nil }
-        return sources.first
+        readiness["sources"]?[0]
     }
 
     private static func acks(_ folder: URL) -> Int {
@@ -105,7 +104,7 @@ import Testing
         let folder = try Workshop.folder()
         let library = try await Self.library.value
         let rig = try await GatewayRig(config: { Self.yaml($0, library, folder) })
-        let file = rig.folder.appending(path: "gateway.yaml")
+        let file = rig.file
         let without = GatewayRig.yaml(rig.simulators)
         let count = 600
         for round in 0..<6 {
@@ -118,9 +117,7 @@ import Testing
             try Self.yaml(rig.simulators, library, folder).write(
                 to: file, atomically: true, encoding: .utf8)
             _ = try await rig.gateway.reload()
-            while Self.acks(folder) < (round + 1) * 100 {
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            try await until { Self.acks(folder) >= (round + 1) * 100 }
         }
         #expect(Set(await rig.delivered(rig.simulators.apns, count)).count == count)
         await rig.end()
@@ -157,17 +154,11 @@ import Testing
             let running = try await CrashTests.start(file)
             if round < 2 {
                 // In the middle, as far as that can be met.
-                while Self.acks(folder) < round * 200 + 20 {
-                    try await Task.sleep(for: .milliseconds(1))
-                }
+                try await until { Self.acks(folder) >= round * 200 + 20 }
                 kill(running.process.processIdentifier, SIGKILL)
                 #expect(try await Tool.end(running.process) == -SIGKILL)
             } else {
-                var missing = Set(tokens)
-                while !missing.isEmpty {
-                    missing.subtract(simulators.apns.received.map(\.token))
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                #expect(try await simulators.missing(of: tokens).isEmpty)
                 running.process.terminate()
                 #expect(try await Tool.end(running.process) == 0)
             }

@@ -240,10 +240,8 @@ import Testing
         try await simulators.apns.take(.stall(count: 100_000))
         let tokens = (0..<40).map { "t\($0)" }
         for token in tokens {
-            let call = RESTCall(
-                method: "POST", url: "http://127.0.0.1:\(one.port)/in/z",
-                body: Array(GatewayRig.webhook([("ios", token)], ticket: token).utf8))
-            #expect(try await client.patient(call).status == 200)
+            let answer = try await client.post([("ios", token)], ticket: token, to: one.port)
+            #expect(answer.status == 200)
         }
         let inUse = try await ProgramTests.run(["store", "copy", "--from", before, "--to", after])
         #expect(inUse.status == 75, "\(inUse.text)")
@@ -273,9 +271,7 @@ import Testing
         func answered() -> [String] {
             simulators.apns.received.filter { $0.status >= 200 }.map(\.token)
         }
-        for _ in 0..<6_000 where Set(answered()).count < 40 {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await until { Set(answered()).count >= 40 }
         var devices = ""
         for _ in 0..<2_000 where devices != "0" {
             devices = try await database.run("SELECT count(*) FROM signalbox.device")

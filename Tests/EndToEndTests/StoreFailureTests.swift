@@ -46,7 +46,6 @@ import Testing
         try await OutageTests.expectMetric("signalbox_store_failing 0", rig)
         try await rig.post(GatewayRig.webhook([("ios", "later")], ticket: "later"))
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["later"])
-        await rig.gateway.stop()
         await rig.end()
     }
 }

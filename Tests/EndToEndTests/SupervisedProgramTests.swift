@@ -21,17 +21,6 @@ import Testing
                 ["run", "--config", file],
                 environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": patience])
         }
-
-        /// The log up to a word.
-        func log(to word: String) async throws -> String {
-            var log = ""
-            while !log.contains(word) {
-                let text = try await Tool.next(running.pipe)
-                try #require(!text.isEmpty, "it ended: \(log)")
-                log += text
-            }
-            return log
-        }
     }
 
     @Test func `it hears of the start, of each reload with its result, and of the stop`()
@@ -75,7 +64,7 @@ import Testing
         let rig = try await Rig(patience: "3000000") {
             $0.replacing("library: Zendesk", with: "library: \(library)")
         }
-        let log = try await rig.log(to: "gateway is up")
+        let log = try await Tool.read(rig.running.pipe, until: "gateway is up")
         let port = try #require(log.firstMatch(of: /listen\.port=(\d+)/)?.output.1)
         _ = try await rig.socket.messages(to: "READY=1")
         _ = try await rig.socket.messages(to: "WATCHDOG=1")
@@ -85,7 +74,7 @@ import Testing
             client.send(Poster.request("token", keepsAlive: false))
             return client
         }
-        #expect(try await rig.log(to: "takes over a second").contains("takes over a second"))
+        _ = try await Tool.read(rig.running.pipe, until: "takes over a second")
         // What was on its way before is heard first.
         for _ in 0..<4 { #expect(try await rig.socket.next() == ["WATCHDOG=1"]) }
         // Its calls do not return.

@@ -23,14 +23,6 @@ import Testing
         Recipient(device: Device(platform: "telegram", token: token))
     }
 
-    private static func tokens(_ rig: ExampleRig, of user: String) async throws -> [String] {
-        let (_, json, _) = try await rig.call(
-            "GET", "/v1/devices?user=\(user)",
-            headers: [("authorization", "Bearer token-of-the-backend")])
-        guard case .array(let devices)? = json["devices"] else { return [] }
-        return devices.compactMap { $0["token"]?.string }
-    }
-
     @Test func `chats get messages, dead ones leave the registry, and a group is followed`()
         async throws
     {
@@ -53,7 +45,7 @@ import Testing
         _ = try await rig.push(telegram, to: "-100333") { $0.status == 200 }
         // The registry has heard of both.
         for (user, tokens) in [("u-2", [String]()), ("u-3", ["-100333"])] {
-            while try await Self.tokens(rig, of: user) != tokens {
+            while try await rig.tokens(of: user) != tokens {
                 try await Task.sleep(for: .milliseconds(5))
             }
         }

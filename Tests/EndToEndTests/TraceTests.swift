@@ -113,24 +113,6 @@ import Testing
         await rig.end()
     }
 
-    @Test func `a delivery that waits says that its sender is held`() async throws {
-        let rig = try await GatewayRig()
-        try await rig.simulators.apns.take(.closeListener(cut: true))
-        for number in 0..<12 {
-            try await rig.post(GatewayRig.webhook([("ios", "a\(number)")], ticket: "\(number)"))
-        }
-        var text = ""
-        for _ in 0..<2_400 where !text.contains("waits: apns is held since") {
-            text =
-                AdminReport(
-                    try await Self.trace(rig, "subject=ticket/0"), TraceQuery(.subject("ticket/0"))
-                ).text
-            try await Task.sleep(for: .milliseconds(25))
-        }
-        #expect(text.contains(": waiting\n") && text.contains("waits: apns is held since"))
-        await rig.end()
-    }
-
     @Test func `without history nothing is kept, and the listener says why`() async throws {
         let rig = try await GatewayRig(config: {
             GatewayRig.yaml($0)

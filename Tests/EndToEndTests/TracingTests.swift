@@ -26,7 +26,7 @@ import Testing
                 return body?["resourceSpans"]?[0]?["scopeSpans"]?[0]?["spans"]?.items ?? []
             }
         }
-        try await OutcomeTests.until("\(count) spans") { all().count >= count }
+        try await until("\(count) spans") { all().count >= count }
         return all()
     }
 
@@ -43,11 +43,9 @@ import Testing
         _ rig: GatewayRig, _ devices: [(type: String, token: String)], trace: String?,
         ticket: String = "5"
     ) async throws -> RESTAnswer {
-        let headers = trace.map { [Attribute("traceparent", $0)] } ?? []
-        return try await rig.client.patient(
-            RESTCall(
-                method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/in/z", headers: headers,
-                body: Array(GatewayRig.webhook(devices, ticket: ticket).utf8)))
+        try await rig.post(
+            GatewayRig.webhook(devices, ticket: ticket),
+            headers: trace.map { [("traceparent", $0)] } ?? [])
     }
 
     private static func attribute(_ span: JSONValue, _ name: String) -> JSONValue? {
@@ -114,7 +112,7 @@ import Testing
         let collector = try await Self.collector(first: [400, 503])
         let rig = try await Self.rig(collector)
         _ = try await Self.post(rig, [], trace: nil, ticket: "1")
-        try await OutcomeTests.until("the first is refused") { !collector.requests.isEmpty }
+        try await until("the first is refused") { !collector.requests.isEmpty }
         _ = try await Self.post(rig, [("ios", "a")], trace: nil, ticket: "2")
         let spans = try await Self.spans(collector, 2, refused: 2)
         #expect(Set(spans.compactMap { $0["traceId"]?.string }).count == 1)

@@ -79,16 +79,16 @@ import Testing
             .fail(tokens: ["0123456789ab9f3c"], status: 410, reason: "Unregistered", times: nil))
         try await rig.simulators.fcm.take(.closeListener(cut: true))
         try await registry.notify(["u-42"], type: "order.shipped")
-        try await OutcomeTests.until("FCM's sender is held") {
+        try await until("FCM's sender is held") {
             rig.gateway.metricsText.contains(
                 #"signalbox_sender_held{sender="fcm",app="com.example.app"} 1"#)
         }
-        try await OutcomeTests.until("APNs has answered") {
+        try await until("APNs has answered") {
             rig.gateway.metricsText.contains(#"result="failed",reason="Unregistered"} 1"#)
         }
         let folder = try Workshop.folder("operations")
         let port = try #require(rig.gateway.adminPort)
-        try String(contentsOf: rig.folder.appending(path: "gateway.yaml"), encoding: .utf8)
+        try rig.text
             .replacing(#"admin: "127.0.0.1:0""#, with: "admin: \"127.0.0.1:\(port)\"")
             .write(
                 to: folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)

@@ -83,7 +83,7 @@ import Testing
         let body = GatewayRig.webhook([("ios", "t1")])
         #expect(try await Self.ask(rig, file, "POST", "/in/z", body).status == 200)
         try FileManager.default.removeItem(at: file)
-        try await OutcomeTests.until("the socket is back") {
+        try await until("the socket is back") {
             FileManager.default.fileExists(atPath: file.path)
         }
         // It may be bound for a moment before it listens.

@@ -10,38 +10,6 @@ import Testing
         flow.rig.log.all.filter { $0.contains(words) }
     }
 
-    @Test func `an event for a user without a device is counted and says whom it missed`()
-        async throws
-    {
-        let flow = try await RegistryRig(gateway: ", log: { users: plain }")
-        try await flow.register("known", "aa")
-        let id = try #require(try await flow.notify(["nobody"]).first?.id)
-        #expect(id > 0)
-        try await flow.notify(["known", "nobody"])
-        #expect(await flow.taken(1).map(\.token) == ["aa"])
-        #expect(
-            Self.lines(flow, "event.id=\(id) ").filter { !$0.hasPrefix("info event ") } == [
-                "notice recipient left out event.id=\(id) event.type=hello plugin.instance=program "
-                    + "reason=unknown_user route.name=hello user=nobody"
-            ])
-        let metrics = flow.rig.metrics
-        for line in [
-            #"signalbox_recipients_skipped_total{route="hello",reason="unknown_user"} 2"#,
-            #"signalbox_events_total{source="program",result="unreached"} 1"#,
-            #"signalbox_events_total{source="program",result="accepted"} 1"#,
-        ] {
-            #expect(metrics.contains(line + "\n"), "\(line)")
-        }
-        #expect(!metrics.contains(#"route="""#))
-        #expect(!metrics.contains(#"result="unrouted"} 1"#))
-        // Nor does a sender take this one's device.
-        try await flow.register("kim", "h1", platform: "huawei")
-        try await flow.notify(["kim"])
-        let lines = Self.lines(flow, "reason=no_sender")
-        #expect(lines.count == 1 && lines.first?.hasSuffix("route.name=hello user=kim") == true)
-        await flow.rig.end()
-    }
-
     @Test func `thousands of users without a device make one line, with a count`() async throws {
         let flow = try await RegistryRig(gateway: ", log: { users: none }")
         try await flow.notify((0..<3_000).map { "u\($0)" })

@@ -31,7 +31,7 @@ import Testing
 
     @Test func `an editor writes into the file, or renames another over it`() async throws {
         let rig = try await Self.rig()
-        let file = rig.folder.appending(path: "gateway.yaml")
+        let file = rig.file
         for (number, isRename) in [true, false, true].enumerated() {
             let path = "/in/\(number)"
             try Self.config(path, rig).write(to: file, atomically: isRename, encoding: .utf8)
@@ -70,7 +70,7 @@ import Testing
 
     @Test func `a file with a fault is left alone until it changes again`() async throws {
         let rig = try await Self.rig()
-        let file = rig.folder.appending(path: "gateway.yaml")
+        let file = rig.file
         try Self.config("/in/other", rig).replacing("from: z", with: "from: y").write(
             to: file, atomically: true, encoding: .utf8)
         while !rig.log.all.contains(where: { $0.contains("reload rejected") }) {

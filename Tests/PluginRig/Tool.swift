@@ -69,6 +69,17 @@ package enum Tool {
         return try await aside { String(decoding: handle.availableData, as: UTF8.self) }
     }
 
+    /// What comes from a pipe until all these words have come.
+    package static func read(_ pipe: Pipe, until words: String...) async throws -> String {
+        var text = ""
+        while !words.allSatisfy(text.contains) {
+            let more = try await next(pipe)
+            guard !more.isEmpty else { throw PluginRig.Failure(description: "it ended: \(text)") }
+            text += more
+        }
+        return text
+    }
+
     /// The remaining data from a pipe.
     package static func rest(_ pipe: Pipe) async throws -> String {
         let handle = pipe.fileHandleForReading
