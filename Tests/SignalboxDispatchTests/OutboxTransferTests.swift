@@ -1,5 +1,6 @@
-@testable import SignalboxDispatch
 import Testing
+
+@testable import SignalboxDispatch
 
 /// Reports move from the outbox to the queue, one step at a time, and none is stranded.
 @Suite struct OutboxTransferTests {

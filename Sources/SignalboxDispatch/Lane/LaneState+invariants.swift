@@ -19,7 +19,9 @@ extension LaneState {
 extension LaneWindow {
     /// As `LaneState.violation`.
     var violation: String? {
-        if readyCount < 0 || inFlightCount < 0 { return "it holds \(readyCount) and \(inFlightCount)" }
+        if readyCount < 0 || inFlightCount < 0 {
+            return "it holds \(readyCount) and \(inFlightCount)"
+        }
         if count > countMax { return "it holds \(count) of at most \(countMax)" }
         if stages.count < count { return "\(stages.count) stages of \(count) deliveries" }
         return nil
