@@ -45,7 +45,9 @@ import Testing
         await store.close()
     }
 
-    @Test func `a removed log is noticed too: it holds the newest commits`() async throws {
+    /// The log holds the newest commits.
+    @Test(arguments: ["signalbox.sqlite", "signalbox.sqlite-wal"])
+    func `an event is refused at once, not at the next look`(file: String) async throws {
         let folder = Workshop.place().path
         let store = try SQLiteStore.open(
             SQLiteStore.Options(
@@ -54,25 +56,10 @@ import Testing
             Issue.record("a whole store takes no events")
             return
         }
-        try FileManager.default.removeItem(atPath: "\(folder)/signalbox.sqlite-wal")
+        try FileManager.default.removeItem(atPath: "\(folder)/\(file)")
         #expect(
             await Self.append(to: store, 2) == .failed("the gateway's database file was removed"))
         #expect(store.isFileGone)
-        await store.close()
-    }
-
-    @Test func `an event is refused at once, not at the next look`() async throws {
-        let folder = Workshop.place().path
-        let store = try SQLiteStore.open(
-            SQLiteStore.Options(
-                folder: folder, nowUnixMs: { 1_000 }, onNotice: { _ in }))
-        guard case .committed = await Self.append(to: store, 1) else {
-            Issue.record("a whole store takes no events")
-            return
-        }
-        try FileManager.default.removeItem(atPath: "\(folder)/signalbox.sqlite")
-        #expect(
-            await Self.append(to: store, 2) == .failed("the gateway's database file was removed"))
         await store.close()
     }
 
