@@ -280,10 +280,9 @@ struct GoldenRun {
         var answer = answer
         let status = UInt32(try answer.integer("status") ?? 0)
         let body = answer.take("body").map { $0.string ?? $0.text } ?? ""
-        var response = HTTPResponse(
+        let response = HTTPResponse(
             status: status, headers: try answer.attributes("headers"), body: Array(body.utf8),
-            items: [9])
-        response.context = Array((try answer.text("context") ?? "").utf8)
+            items: [9], context: Array((try answer.text("context") ?? "").utf8))
         try answer.end()
         guard let send, let expected = try step.map("outcome") else {
             throw GoldenFault("\(step.place)answer needs outcome")

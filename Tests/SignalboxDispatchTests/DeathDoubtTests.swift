@@ -118,7 +118,7 @@ import Testing
         func answers(_ ids: ClosedRange<UInt64>, at origin: String) -> [PushResult] {
             ids.map { id in
                 PushResult(
-                    items: [id], answer: .response(HTTPResponse(status: 410)), origin: origin)
+                    HTTPResponse(status: 410, items: [id]), origin: origin)
             }
         }
         _ = rig.state.answered(answers(1...21, at: "https://a") + answers(22...23, at: "https://b"))

@@ -92,7 +92,7 @@ import Testing
                 let back = Array(gateways[index].queue.dropFirst(10))
                 gateways[index].queue = Array(gateways[index].queue.prefix(10))
                 if !back.isEmpty {
-                    let result = PushResult(items: back, answer: .fault(.withdrawn))
+                    let result = PushResult(items: back, fault: .withdrawn)
                     perform(gateways[index].rig.state.answered([result]), index)
                 }
             }

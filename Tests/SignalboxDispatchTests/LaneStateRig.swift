@@ -91,7 +91,7 @@ struct LaneStateRig {
 
     /// Reports a transport fault for these deliveries.
     mutating func fault(_ ids: [UInt64], _ fault: TransportFault) -> LaneEffects {
-        var effects = state.answered([PushResult(items: ids, answer: .fault(fault))])
+        var effects = state.answered([PushResult(items: ids, fault: fault)])
         effects.add(run().effects)
         return effects
     }

@@ -222,8 +222,8 @@ import Testing
         let turn = rig.state.turn(rig.now, batchMax: rig.batchMax)
         #expect(turn.batch.map(\.id) == [1, 2, 3])
         _ = rig.state.answered([
-            PushResult(items: [3], answer: .fault(.withdrawn)),
-            PushResult(items: [2], answer: .fault(.withdrawn)),
+            PushResult(items: [3], fault: .withdrawn),
+            PushResult(items: [2], fault: .withdrawn),
         ])
         let next = rig.run()
         // No attempt is counted, the store is not told, and the order stays.

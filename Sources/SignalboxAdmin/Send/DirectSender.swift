@@ -75,8 +75,7 @@ struct DirectSender: Sendable {
             case .fault(let fault):
                 let why = trouble.withLock { $0 }
                 result.fault = "no answer (\(fault.rawValue))\(why.isEmpty ? "" : ": \(why)")"
-            case .response(var response):
-                response.items = answer.items
+            case .response(let response):
                 result.status = response.status
                 let responses = [response]
                 let read = await SystemThread.value {

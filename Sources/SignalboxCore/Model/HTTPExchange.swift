@@ -221,34 +221,38 @@ public enum TransportFault: String, Sendable, Error {
     public var isNeverSent: Bool { !isFateUnknown }
 }
 
-/// A peer's response to one request.
-public struct HTTPResponse: Sendable {
+/// A peer's response to one request: made once, and handed from the connection to the plugin by reference.
+public final class HTTPResponse: Sendable {
     /// 200, 410, ...
-    public var status: UInt32
+    public let status: UInt32
     /// Names in lower case; without pseudo headers.
-    public var headers: [Attribute]
+    public let headers: [Attribute]
     /// At most 1 MiB; a longer body is truncated and its stream reset.
-    public var body: [UInt8]
+    public let body: [UInt8]
     /// The items of the request.
-    public var items: [UInt64]
+    public let items: [UInt64]
     /// Id of the connection that answered, for `Outcome.reconnect`.
-    public var connection: UInt64
+    public let connection: UInt64
     /// The context of the request.
-    public var context: [UInt8] = []
+    public let context: [UInt8]
     /// How many of `headers`, the last ones, came after the body.
-    public var trailerCount = 0
+    public let trailerCount: Int
     /// Texts of the request that the host had shortened.
-    public var shortened: ShortenedTexts = []
+    public let shortened: ShortenedTexts
 
     /// Makes a response.
     public init(
         status: UInt32, headers: [Attribute] = [], body: [UInt8] = [], items: [UInt64] = [],
-        connection: UInt64 = 0
+        connection: UInt64 = 0, context: [UInt8] = [], trailerCount: Int = 0,
+        shortened: ShortenedTexts = []
     ) {
         self.status = status
         self.headers = headers
         self.body = body
         self.items = items
         self.connection = connection
+        self.context = context
+        self.trailerCount = trailerCount
+        self.shortened = shortened
     }
 }

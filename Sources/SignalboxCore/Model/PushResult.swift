@@ -18,14 +18,22 @@ public struct PushResult: Sendable {
     /// The origin that the request named; empty: the endpoint's own.
     public let origin: String
 
-    /// Makes a result; for senders that do not use the push engine.
+    /// A response.
+    public init(_ response: HTTPResponse, isLate: Bool = false, origin: String = "") {
+        items = response.items
+        answer = .response(response)
+        self.isLate = isLate
+        detail = ""
+        self.origin = origin
+    }
+
+    /// Why a response is missing.
     public init(
-        items: [UInt64], answer: Answer, isLate: Bool = false, detail: String = "",
-        origin: String = ""
+        items: [UInt64], fault: TransportFault, detail: String = "", origin: String = ""
     ) {
         self.items = items
-        self.answer = answer
-        self.isLate = isLate
+        answer = .fault(fault)
+        isLate = false
         self.detail = detail
         self.origin = origin
     }

@@ -50,8 +50,7 @@ extension LaneState {
         for result in results {
             if !result.origin.isEmpty { health.spread() }
             switch result.answer {
-            case .response(var response):
-                response.items = result.items
+            case .response(let response):
                 if !result.origin.isEmpty {
                     for item in result.items { origins[item] = result.origin }
                 }

@@ -93,7 +93,7 @@ final class RESTTransport: LaneTransport {
             excess.map { waiting in
                 PushResult(
                     items: waiting.batch.items(of: waiting.index),
-                    answer: .fault(.originUnreachable),
+                    fault: .originUnreachable,
                     detail: "its origin is slow, and others wait for it already")
             })
     }
@@ -145,7 +145,7 @@ final class RESTTransport: LaneTransport {
         let back = state.withLock { $0.queue.takeAll() }
         guard !back.isEmpty else { return }
         onResults(
-            back.map { PushResult(items: $0.batch.items(of: $0.index), answer: .fault(fault)) })
+            back.map { PushResult(items: $0.batch.items(of: $0.index), fault: fault) })
     }
 
     func renew(_ endpoint: SendEndpoint) { state.withLock { $0.endpoint = endpoint } }
@@ -192,13 +192,12 @@ final class RESTTransport: LaneTransport {
         let items = waiting.batch.items(of: waiting.index)
         switch result {
         case .success(let answer):
-            var response = HTTPResponse(
-                status: answer.status, headers: answer.headers, body: answer.body, items: items)
-            response.shortened = waiting.batch.requests[waiting.index].shortened
-            let context = waiting.batch.requests[waiting.index].context
-            response.trailerCount = answer.trailerCount
-            response.context = Array(waiting.batch[context])
-            return PushResult(items: items, answer: .response(response), origin: waiting.origin)
+            let request = waiting.batch.requests[waiting.index]
+            let response = HTTPResponse(
+                status: answer.status, headers: answer.headers, body: answer.body, items: items,
+                context: Array(waiting.batch[request.context]),
+                trailerCount: answer.trailerCount, shortened: request.shortened)
+            return PushResult(response, origin: waiting.origin)
         case .failure(let fault):
             let kind: TransportFault =
                 switch fault.kind {
@@ -211,7 +210,7 @@ final class RESTTransport: LaneTransport {
                 case .unreachable: isElsewhere ? .originUnreachable : .unreachable
                 }
             return PushResult(
-                items: items, answer: .fault(kind), detail: fault.message, origin: waiting.origin)
+                items: items, fault: kind, detail: fault.message, origin: waiting.origin)
         }
     }
 }

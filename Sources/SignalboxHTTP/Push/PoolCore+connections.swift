@@ -32,7 +32,7 @@ extension PoolCore: PushConnectionOwner {
     }
 
     func connection(_ connection: PushConnection, ended slot: Int, _ end: StreamEnd) {
-        let entry = slot >= 0 ? slots[slot] : nil
+        let flight = slot >= 0 ? slots[slot]?.flight : nil
         let status: UInt32? =
             switch end {
             case .answered(let response): response.status
@@ -41,21 +41,22 @@ extension PoolCore: PushConnectionOwner {
             }
         perform(
             state.ended(
-                connection.id, entry?.flight, status: status, nowNs: connection.lastReadNs))
-        guard let entry else { return }
+                connection.id, flight, status: status, nowNs: connection.lastReadNs))
+        guard let flight else { return }
         if case .answered = end {
-            let sentNs = entry.flight.sentNs
-            onAnswer(connection.lastReadNs - min(connection.lastReadNs, sentNs))
+            onAnswer(connection.lastReadNs - min(connection.lastReadNs, flight.sentNs))
         }
-        if entry.flight.isOverdue { return late(slot, entry, end) }
+        if flight.isOverdue { return late(slot, end) }
         switch end {
-        case .answered(let response): finish(slot, .response(response))
-        case .failed(let fault, let words): finish(slot, .fault(fault), words)
-        case .moved where state.isStopping: finish(slot, .fault(.stopping))
+        case .answered(let response):
+            free(slot)
+            results.append(PushResult(response))
+        case .failed(let fault, let words): fail(slot, fault, words)
+        case .moved where state.isStopping: fail(slot, .stopping)
         case .moved(let isRefused):
             // A GOAWAY concerns the connection, not the request.
-            if isRefused, entry.refusals >= Self.refusalsMax {
-                return finish(slot, .fault(.unreachable), "the peer refused the stream each time")
+            if isRefused, slots[slot]?.refusals ?? 0 >= Self.refusalsMax {
+                return fail(slot, .unreachable, "the peer refused the stream each time")
             }
             slots[slot]?.connection = nil
             if isRefused { slots[slot]?.refusals += 1 }
@@ -64,14 +65,10 @@ extension PoolCore: PushConnectionOwner {
     }
 
     /// Ends a request that was reported as timed out; only an answer gets a second result.
-    private func late(_ slot: Int, _ entry: Slot, _ end: StreamEnd) {
+    private func late(_ slot: Int, _ end: StreamEnd) {
         free(slot)
         guard case .answered(let response) = end else { return }
-        results.append(
-            PushResult(
-                items: entry.batch.items(of: entry.request),
-                answer: entry.batch.withContext(.response(response), of: entry.request),
-                isLate: true))
+        results.append(PushResult(response, isLate: true))
     }
 
     func connectionReadComplete(_ connection: PushConnection) {

@@ -29,7 +29,7 @@ extension PoolCore {
             } else {
                 slots[first.slot]?.flight.isOverdue = true
                 let items = entry.batch.items(of: entry.request)
-                results.append(PushResult(items: items, answer: .fault(.timeout)))
+                results.append(PushResult(items: items, fault: .timeout))
                 // The same deadline as that of a request sent now, so the order is kept.
                 deadlines.append((time + timeoutNs, first.slot, first.generation))
                 perform(state.timedOut(id, entry.flight))
@@ -72,7 +72,7 @@ extension PoolCore {
         waiting.removeAll { slot in
             guard let entry = slots[slot] else { return true }
             guard time >= waitEndNs(entry.batch.submittedNs) else { return false }
-            finish(slot, .fault(fault), failure)
+            fail(slot, fault, failure)
             return true
         }
         if !results.isEmpty { perform(state.starved()) }

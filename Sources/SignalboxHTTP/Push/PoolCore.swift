@@ -18,6 +18,12 @@ final class PoolCore: @unchecked Sendable {
         var connection: UInt64?
         var refusals = 0
         var flight = Flight(sentNs: 0, answersBefore: 0)
+
+        mutating func sent(on id: UInt64, _ generation: UInt64, _ flight: Flight) {
+            connection = id
+            self.generation = generation
+            self.flight = flight
+        }
     }
 
     /// A request that the peer refused this often is given up.
@@ -96,7 +102,7 @@ final class PoolCore: @unchecked Sendable {
             if slot == slots.count { slots.append(nil) }
             slots[slot] = Slot(batch: pinned, request: index)
             if state.isStopping {
-                finish(slot, .fault(.stopping))
+                fail(slot, .stopping)
             } else {
                 waiting.append(slot)
             }
@@ -118,7 +124,7 @@ final class PoolCore: @unchecked Sendable {
     }
 
     private func returnWaiting() {
-        while let slot = waiting.popFirst() { finish(slot, .fault(.withdrawn)) }
+        while let slot = waiting.popFirst() { fail(slot, .withdrawn) }
     }
 
     func renew(_ endpoint: PushEndpoint, _ tls: TLSContext, _ gate: HostGate) {
@@ -158,7 +164,7 @@ final class PoolCore: @unchecked Sendable {
         wakeTimer?.task.cancel()
         waitTimer?.task.cancel()
         takeBackMoved()
-        while let slot = waiting.popFirst() { finish(slot, .fault(.stopping)) }
+        while let slot = waiting.popFirst() { fail(slot, .stopping) }
         perform(state.stop())
         report()
         if connections.isEmpty { return finishStop() }
@@ -186,7 +192,7 @@ final class PoolCore: @unchecked Sendable {
             guard let entry = slots[slot] else { continue }
             // The process may have been stopped: the timer that should have ended the wait is late, too.
             guard time < lastEndNs(entry.batch.submittedNs) else {
-                finish(slot, .fault(.timeoutUnsent))
+                fail(slot, .timeoutUnsent)
                 continue
             }
             guard connection.send(slot: slot, batch: entry.batch, request: entry.request) else {
@@ -195,9 +201,7 @@ final class PoolCore: @unchecked Sendable {
                 continue
             }
             generation += 1
-            slots[slot]?.connection = id
-            slots[slot]?.generation = generation
-            slots[slot]?.flight = state.opened(id, nowNs: time)
+            slots[slot]?.sent(on: id, generation, state.opened(id, nowNs: time))
             deadlines.append((time + timeoutNs, slot, generation))
             if let last, last !== connection, !others.contains(where: { $0 === last }) {
                 others.append(last)
@@ -348,17 +352,18 @@ final class PoolCore: @unchecked Sendable {
         lastFailure = "\(endpoint.authority)\(place): \(reason)"
     }
 
-    func finish(_ slot: Int, _ answer: PushResult.Answer, _ detail: String = "") {
-        guard let entry = slots[slot] else { return }
-        free(slot)
+    func fail(_ slot: Int, _ fault: TransportFault, _ detail: String = "") {
+        guard let entry = free(slot) else { return }
         let items = entry.batch.items(of: entry.request)
-        let answer = entry.batch.withContext(answer, of: entry.request)
-        results.append(PushResult(items: items, answer: answer, detail: detail))
+        results.append(PushResult(items: items, fault: fault, detail: detail))
     }
 
-    func free(_ slot: Int) {
-        slots[slot] = nil
+    /// Frees a slot; returns what it held.
+    @discardableResult
+    func free(_ slot: Int) -> Slot? {
+        guard let entry = slots[slot].take() else { return nil }
         freeSlots.append(slot)
+        return entry
     }
 
     func report() {

@@ -20,15 +20,9 @@ final class PushBatch {
         return Array(batch.items[Int(range.lowerBound)..<Int(range.upperBound)])
     }
 
-    /// A response with what belongs to its request.
-    func withContext(_ answer: PushResult.Answer, of index: Int) -> PushResult.Answer {
-        let (context, shortened) = (batch.requests[index].context, batch.requests[index].shortened)
-        guard context.count > 0 || !shortened.isEmpty, case .response(var response) = answer
-        else { return answer }
-        response.context = Array(batch[context])
-        response.shortened = shortened
-        return .response(response)
-    }
+    func context(of index: Int) -> [UInt8] { Array(batch[batch.requests[index].context]) }
+
+    func shortened(of index: Int) -> ShortenedTexts { batch.requests[index].shortened }
 
     func body(of index: Int) -> UnsafeBufferPointer<UInt8> {
         let body = batch.requests[index].body

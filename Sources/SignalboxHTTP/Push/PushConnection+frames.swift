@@ -133,10 +133,12 @@ extension PushConnection {
     func stream(_ id: Int32) -> PushStream? { index(ofStream: id).map { streams[$0] } }
 
     static func answer(_ stream: PushStream, _ connection: UInt64) -> StreamEnd {
-        var response = HTTPResponse(
-            status: stream.status, headers: stream.headers, body: stream.body,
-            connection: connection)
-        response.trailerCount = stream.trailerCount
-        return .answered(response)
+        guard let batch = stream.batch else { return .failed(.lost, "") }
+        return .answered(
+            HTTPResponse(
+                status: stream.status, headers: stream.headers, body: stream.body,
+                items: batch.items(of: stream.request), connection: connection,
+                context: batch.context(of: stream.request), trailerCount: stream.trailerCount,
+                shortened: batch.shortened(of: stream.request)))
     }
 }

@@ -165,7 +165,9 @@ final class SimCarrier: LaneCarrier {
             guard isTaken else { return }
             process.later(ms: 10_000 + clock.dice(4_000)) {
                 self.clock.note(id, "answered late")
-                self.sink.answered([Self.result(id, .response(HTTPResponse(status: 200)), true)])
+                self.sink.answered([
+                    Self.result(id, .response(HTTPResponse(status: 200, items: [id])), true)
+                ])
             }
         }
     }
@@ -186,7 +188,7 @@ final class SimCarrier: LaneCarrier {
 
     private func answer(_ id: UInt64, _ status: UInt32, ms: UInt64) {
         if status == 200 { provider.take(id) }
-        finish(id, .response(HTTPResponse(status: status)), ms: ms)
+        finish(id, .response(HTTPResponse(status: status, items: [id])), ms: ms)
     }
 
     private func fault(
@@ -213,7 +215,12 @@ final class SimCarrier: LaneCarrier {
 
     private static func result(
         _ id: UInt64, _ answer: PushResult.Answer, _ isLate: Bool
-    ) -> PushResult { PushResult(items: [id], answer: answer, isLate: isLate) }
+    ) -> PushResult {
+        switch answer {
+        case .response(let response): PushResult(response, isLate: isLate)
+        case .fault(let fault): PushResult(items: [id], fault: fault)
+        }
+    }
 
     func classify(_ responses: [HTTPResponse]) -> [Outcome] {
         responses.flatMap { response in response.items.map { Self.outcome($0, response.status) } }

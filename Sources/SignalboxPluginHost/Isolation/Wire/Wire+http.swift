@@ -56,12 +56,11 @@ extension HTTPResponse: WireValue {
         writer.put(trailerCount)
     }
 
-    init(from reader: inout WireReader) throws(WireFault) {
+    convenience init(from reader: inout WireReader) throws(WireFault) {
         self.init(
             status: try reader.value(), headers: try reader.value(), body: try reader.value(),
-            items: try reader.value())
-        context = try reader.value()
-        trailerCount = try reader.value()
+            items: try reader.value(), context: try reader.value(),
+            trailerCount: try reader.value())
         guard trailerCount <= headers.count else { throw WireFault("there are no such trailers") }
     }
 }
