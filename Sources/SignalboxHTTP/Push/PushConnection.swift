@@ -179,6 +179,7 @@ final class PushConnection: ChannelInboundHandler {
     /// The channel closed before it could tell: frees what the connection has.
     func forget() {
         connectTimer?.cancel()
+        healthTimer?.cancel()
         isClosing = true
         owner = nil
         if let session { nghttp2_session_del(session) }
@@ -192,8 +193,9 @@ final class PushConnection: ChannelInboundHandler {
         self.context = context
         hasChannel = true
         let loop = context.eventLoop.assumeIsolatedUnsafeUnchecked()
-        connectTimer = loop.scheduleTask(deadline: connectBy) { [weak self] in
-            guard let self, !self.isReady else { return }
+        // A weak reference would make every retain of the connection slower, for as long as it lives.
+        connectTimer = loop.scheduleTask(deadline: connectBy) {
+            guard !self.isReady else { return }
             self.close(reason: "the peer did not finish TLS and SETTINGS in time")
         }
     }
@@ -307,9 +309,9 @@ final class PushConnection: ChannelInboundHandler {
         let step = max(10, quiet / 2)
         healthTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(
             in: .milliseconds(Int64(step))
-        ) { [weak self] in
-            self?.healthTimer = nil
-            self?.checkHealth()
+        ) {
+            self.healthTimer = nil
+            self.checkHealth()
         }
     }
 
