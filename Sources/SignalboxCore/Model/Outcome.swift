@@ -50,16 +50,11 @@ public struct Outcome: Sendable {
     public var providerCode: UInt32 = 0
     /// From a closed list of the plugin, so it can be a metric label.
     public var reason = ""
-    /// Details for people; holds no token, secret or body.
-    public var detail = ""
     /// The provider's id of the message.
     public var providerID = ""
-    /// The token that the provider wants used from now on.
-    ///
-    /// Never logged.
-    public var newToken = ""
-    /// For `auth`: the credential to refresh.
-    public var credential = ""
+    /// What most outcomes do not have, behind one reference: outcomes are copied at each step of a delivery's end.
+    private var rare: Shared<RareTexts>?
+
     /// Texts of the payload that the host had shortened.
     public var shortened: ShortenedTexts = []
 
@@ -68,5 +63,39 @@ public struct Outcome: Sendable {
         self.item = item
         self.kind = kind
         self.reason = reason
+    }
+}
+
+/// Texts that an outcome has if something went wrong.
+private struct RareTexts: Sendable {
+    var detail = ""
+    var newToken = ""
+    var credential = ""
+}
+
+extension Outcome {
+    /// Details for people; holds no token, secret or body.
+    public var detail: String {
+        get { rare?.fields.detail ?? "" }
+        set { setRare(newValue) { $0.detail = newValue } }
+    }
+    /// The token that the provider wants used from now on.
+    ///
+    /// Never logged.
+    public var newToken: String {
+        get { rare?.fields.newToken ?? "" }
+        set { setRare(newValue) { $0.newToken = newValue } }
+    }
+    /// For `auth`: the credential to refresh.
+    public var credential: String {
+        get { rare?.fields.credential ?? "" }
+        set { setRare(newValue) { $0.credential = newValue } }
+    }
+
+    private mutating func setRare(_ value: String, _ change: (inout RareTexts) -> Void) {
+        if rare == nil, value.isEmpty { return }
+        var texts = rare?.fields ?? RareTexts()
+        change(&texts)
+        rare = Shared(texts)
     }
 }

@@ -33,12 +33,16 @@ public struct DeathDoubt: Sendable {
     mutating func judged(
         _ given: Outcome, of device: Device, origin: String, _ now: LaneTime
     ) -> Outcome {
+        if given.kind == .delivered {
+            accepted.insert(device.token)
+            _ = doubts(given, origin: origin)
+            return given
+        }
         var outcome = given
         if given.kind == .rejected, given.suspectsToken {
             guard isUnheardOf(device, now) else { return Self.kept(given) }
             outcome.kind = .unregistered
         }
-        if given.kind == .delivered { accepted.insert(device.token) }
         return doubts(outcome, origin: origin) ? Self.doubted(outcome) : outcome
     }
 

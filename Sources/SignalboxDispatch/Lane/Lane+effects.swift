@@ -51,10 +51,13 @@ extension Lane {
     }
 
     func settle(_ endings: [LaneEnding]) {
-        for ending in endings where ending.outcome.kind == .auth {
-            carrier.credentialRefused(ending.outcome.credential)
+        // By index: a loop over the elements copies each ending with its texts.
+        var count = 0
+        for index in endings.indices {
+            if endings[index].wasInMemory { count += 1 }
+            guard endings[index].outcome.kind == .auth else { continue }
+            carrier.credentialRefused(endings[index].outcome.credential)
         }
-        let count = endings.count { $0.wasInMemory }
         guard let token = locked({ $0.state.token }) else {
             // Their leases were lost meanwhile: the new holder reports their outcome.
             return world.clock.adjust(inMemory: -count)

@@ -71,9 +71,11 @@ public protocol OutcomeSink: Sendable {
 extension OutcomeSink {
     /// What the store is told about deliveries.
     func ends(of endings: [LaneEnding]) -> [LeaseEnd] {
-        endings.map { ending in
-            guard case .failed = ending.kind, !keepsLetter(of: ending) else { return ending.end }
-            return .delivered(ending.delivery.id)
+        endings.indices.map { index in
+            guard case .failed = endings[index].kind, !keepsLetter(of: endings[index]) else {
+                return endings[index].end
+            }
+            return .delivered(endings[index].delivery.id)
         }
     }
 }

@@ -13,20 +13,22 @@ extension LaneState {
         var (moved, unheld): ([UInt64], [UInt64]) = ([], [])
         let isGivenUp = isGivenUp(now)
         let before = health.breaker.cause
-        for given in outcomes {
-            let origin = origins.isEmpty ? "" : origins.removeValue(forKey: given.item) ?? ""
-            if isUnsent(given), life == .open || life == .draining, !health.breaker.isOpen,
+        for index in outcomes.indices {
+            let item = outcomes[index].item
+            let origin = origins.isEmpty ? "" : origins.removeValue(forKey: item) ?? ""
+            if isUnsent(outcomes[index]), life == .open || life == .draining,
+                !health.breaker.isOpen,
                 !isGivenUp, !paused.isWhole
             {
-                moved.append(given.item)
+                moved.append(item)
                 continue
             }
-            if isUnsent(given), isGivenUp {
-                unheld.append(given.item)
+            if isUnsent(outcomes[index]), isGivenUp {
+                unheld.append(item)
                 continue
             }
-            guard let delivery = window.settle(given.item) else { continue }
-            let outcome = doubt.judged(given, of: delivery.device, origin: origin, now)
+            guard let delivery = window.settle(item) else { continue }
+            let outcome = doubt.judged(outcomes[index], of: delivery.device, origin: origin, now)
             share.ended(1)
             health.take(
                 outcome, isFirst: delivery.attempt == 1, nowMs: now.steadyMs, random: random())

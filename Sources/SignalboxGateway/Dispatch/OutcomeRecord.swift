@@ -89,33 +89,43 @@ final class OutcomeRecord: OutcomeSink {
         var tally = OutcomeTally()
         let keepsHistory = current.generation.keepsHistory
         let forgotten = pauses.forgotten
-        for ending in endings {
-            series.ended(ending)
-            let (delivery, outcome) = (ending.delivery, ending.outcome)
-            if keepsHistory, delivery.kind == .push, let step = ending.step,
+        // By index: a loop over the elements copies each ending with its texts.
+        for index in endings.indices {
+            let delivery = endings[index].delivery
+            if keepsHistory, delivery.kind == .push, let step = endings[index].step,
                 !forgotten.covers(delivery)
             {
                 tally.pack.history.add(step, of: delivery)
             }
-            if !outcome.newToken.isEmpty { deviceReports.moved(delivery, to: outcome.newToken) }
-            switch ending.kind {
-            case .delivered:
-                if delivery.isDryRun { deviceReports.tried(delivery, reason: nil) }
-                delivered(ending, &tally)
-            case .retry(let at, _): retried(ending, atUnixMs: at, &tally)
-            case .failed(let reason, let wasSent):
-                if outcome.kind == .unregistered { deviceReports.report(delivery, outcome) }
-                if delivery.isDryRun { deviceReports.tried(delivery, reason: reason) }
-                failed(ending, reason, wasSent: wasSent, &tally)
-            case .cancelled:
-                spared(ending, .cancelled, "cancelled", outcome.reason, &tally)
-            case .superseded(let reason):
-                spared(ending, .superseded, "superseded", reason, &tally)
-            case .released, .aside: break
-            }
+            record(endings[index], of: delivery, &tally)
         }
         count(&tally)
         return tally.pack
+    }
+
+    private func record(
+        _ ending: LaneEnding, of delivery: Delivery, _ tally: inout OutcomeTally
+    ) {
+        series.ended(ending)
+        let newToken = ending.outcome.newToken
+        if !newToken.isEmpty { deviceReports.moved(delivery, to: newToken) }
+        switch ending.kind {
+        case .delivered:
+            if delivery.isDryRun { deviceReports.tried(delivery, reason: nil) }
+            delivered(ending, &tally)
+        case .retry(let at, _): retried(ending, atUnixMs: at, &tally)
+        case .failed(let reason, let wasSent):
+            if ending.outcome.kind == .unregistered {
+                deviceReports.report(delivery, ending.outcome)
+            }
+            if delivery.isDryRun { deviceReports.tried(delivery, reason: reason) }
+            failed(ending, reason, wasSent: wasSent, &tally)
+        case .cancelled:
+            spared(ending, .cancelled, "cancelled", ending.outcome.reason, &tally)
+        case .superseded(let reason):
+            spared(ending, .superseded, "superseded", reason, &tally)
+        case .released, .aside: break
+        }
     }
 
     /// Flushes a tally into the metrics.
@@ -128,19 +138,20 @@ final class OutcomeRecord: OutcomeSink {
     }
 
     private func delivered(_ ending: LaneEnding, _ tally: inout OutcomeTally) {
-        let (delivery, outcome) = (ending.delivery, ending.outcome)
-        add(delivery, "delivered", outcome.reason, to: &tally)
+        let delivery = ending.delivery
+        add(delivery, "delivered", ending.outcome.reason, to: &tally)
         if stream.isOn {
             tally.note(
-                .delivered, of: delivery, reason: outcome.reason, providerID: outcome.providerID,
-                attempts: delivery.attempt, unixMs: ending.unixMs, shortened: outcome.shortened,
-                stream)
+                .delivered, of: delivery, reason: ending.outcome.reason,
+                providerID: ending.outcome.providerID, attempts: delivery.attempt,
+                unixMs: ending.unixMs, shortened: ending.outcome.shortened, stream)
         }
         onOutcome?(
             DeliveryOutcome(
-                .delivered, delivery, reason: outcome.reason, code: outcome.providerCode,
-                providerID: outcome.providerID))
+                .delivered, delivery, reason: ending.outcome.reason,
+                code: ending.outcome.providerCode, providerID: ending.outcome.providerID))
         guard logger.logLevel <= .info else { return }
+        let outcome = ending.outcome
         var metadata = fields(delivery, outcome.reason)
         if !outcome.detail.isEmpty { metadata["detail"] = "\(outcome.detail)" }
         logger.info("delivered", metadata: metadata)
