@@ -29,29 +29,30 @@ public struct Recipient: Sendable, Hashable {
 }
 
 /// Something that happened at a source, as a plugin's ingest role emitted it.
+///
+/// A value behind one reference, because each step of its way keeps a copy. What is changed in a copy is copied first.
 public struct Event: Sendable {
-    /// The gateway's id of the event, unique in this process.
-    public var id: UInt64
-    /// The plugin instance that emitted it.
-    public var source: String
-    /// `ticket.replied`: dotted, lower case, from a closed list of the plugin.
-    public var type: String
-    /// What it is about: `ticket/5`.
-    public var subject: String
-    /// Events with the same key are the same event; empty for none.
-    public var dedupe: String
-    /// How long the source may send it again, in milliseconds; 0 if unknown.
-    public var dedupeWindowMs: UInt64 = 0
-    /// A JSON object that routes and templates read.
-    ///
-    /// Never logged.
-    public var data: String { didSet { parsed = nil } }
-    /// The data, parsed when the event was emitted; nil if it is `{}` or not parsed yet.
-    public var parsed: (any ParsedJSON)?
-    /// When it happened, in Unix milliseconds.
-    public var timeUnixMs: UInt64
-    /// Who should get it.
-    public var recipients: [Recipient]
+    private struct Fields: Sendable {
+        var id: UInt64
+        var source: String
+        var type: String
+        var subject: String
+        var dedupe: String
+        var dedupeWindowMs: UInt64
+        var data: String
+        var parsed: (any ParsedJSON)?
+        var timeUnixMs: UInt64
+        var recipients: [Recipient]
+    }
+
+    /// `@unchecked Sendable`: written only while one event alone refers to it.
+    private final class Storage: @unchecked Sendable {
+        var fields: Fields
+
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private var storage: Storage
 
     /// Makes an event.
     public init(
@@ -59,15 +60,71 @@ public struct Event: Sendable {
         dedupe: String = "", data: String = "{}", timeUnixMs: UInt64 = 0,
         recipients: [Recipient] = [], dedupeWindowMs: UInt64 = 0
     ) {
-        self.id = id
-        self.source = source
-        self.type = type
-        self.subject = subject
-        self.dedupe = dedupe
-        self.data = data
-        self.timeUnixMs = timeUnixMs
-        self.recipients = recipients
-        self.dedupeWindowMs = dedupeWindowMs
+        storage = Storage(
+            Fields(
+                id: id, source: source, type: type, subject: subject, dedupe: dedupe,
+                dedupeWindowMs: dedupeWindowMs, data: data, parsed: nil, timeUnixMs: timeUnixMs,
+                recipients: recipients))
+    }
+
+    private mutating func change(_ body: (inout Fields) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
+        body(&storage.fields)
+    }
+}
+
+extension Event {
+    /// The gateway's id of the event, unique in this process.
+    public var id: UInt64 {
+        get { storage.fields.id }
+        set { change { $0.id = newValue } }
+    }
+    /// The plugin instance that emitted it.
+    public var source: String {
+        get { storage.fields.source }
+        set { change { $0.source = newValue } }
+    }
+    /// `ticket.replied`: dotted, lower case, from a closed list of the plugin.
+    public var type: String {
+        get { storage.fields.type }
+        set { change { $0.type = newValue } }
+    }
+    /// What it is about: `ticket/5`.
+    public var subject: String {
+        get { storage.fields.subject }
+        set { change { $0.subject = newValue } }
+    }
+    /// Events with the same key are the same event; empty for none.
+    public var dedupe: String {
+        get { storage.fields.dedupe }
+        set { change { $0.dedupe = newValue } }
+    }
+    /// How long the source may send it again, in milliseconds; 0 if unknown.
+    public var dedupeWindowMs: UInt64 {
+        get { storage.fields.dedupeWindowMs }
+        set { change { $0.dedupeWindowMs = newValue } }
+    }
+    /// A JSON object that routes and templates read.
+    ///
+    /// Never logged.
+    public var data: String {
+        get { storage.fields.data }
+        set { change { ($0.data, $0.parsed) = (newValue, nil) } }
+    }
+    /// The data, parsed when the event was emitted; nil if it is `{}` or not parsed yet.
+    public var parsed: (any ParsedJSON)? {
+        get { storage.fields.parsed }
+        set { change { $0.parsed = newValue } }
+    }
+    /// When it happened, in Unix milliseconds.
+    public var timeUnixMs: UInt64 {
+        get { storage.fields.timeUnixMs }
+        set { change { $0.timeUnixMs = newValue } }
+    }
+    /// Who should get it. Many are changed in a copy of the array: in place, each change would copy all.
+    public var recipients: [Recipient] {
+        get { storage.fields.recipients }
+        set { change { $0.recipients = newValue } }
     }
 }
 

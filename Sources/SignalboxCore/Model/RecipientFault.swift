@@ -40,20 +40,23 @@ extension Event {
     /// Writes tokens in their one spelling, and empties recipients that cannot be used: nothing looks them up, stores
     /// or shows them, and each route leaves them out.
     public mutating func mendRecipients() {
-        for index in recipients.indices {
-            if let fault = recipients[index].device.fault {
-                recipients[index] = Recipient(device: Device())
-                recipients[index].fault = fault
-            } else if recipients[index].device.isMisspelled {
-                recipients[index].device.spell()
+        var mended = recipients
+        for index in mended.indices {
+            if let fault = mended[index].device.fault {
+                mended[index] = Recipient(device: Device())
+                mended[index].fault = fault
+            } else if mended[index].device.isMisspelled {
+                mended[index].device.spell()
             }
         }
+        recipients = mended
     }
 
     /// Whether `mendRecipients` would change something; for most it would not.
     public var needsMending: Bool {
         // By index: a loop over recipients would copy each.
-        recipients.indices.contains {
+        let recipients = recipients
+        return recipients.indices.contains {
             recipients[$0].device.isMisspelled || recipients[$0].device.fault != nil
         }
     }

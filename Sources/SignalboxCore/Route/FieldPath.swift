@@ -65,7 +65,7 @@ public struct FieldPath: Sendable, Hashable {
 }
 
 /// An event with its parsed data, as conditions and templates read it.
-public struct EventFields: Sendable {
+public final class EventFields: Sendable {
     /// The event.
     public let event: Event
     /// The event's data, parsed.

@@ -11,15 +11,16 @@ package enum EventExcess {
 
     /// The first limit exceeded, once the event's users were looked up.
     package init?(of event: Event, devicesMax: Int) {
-        guard event.recipients.count <= devicesMax else {
-            self = .devices(event.recipients.count, most: devicesMax)
+        let recipients = event.recipients
+        guard recipients.count <= devicesMax else {
+            self = .devices(recipients.count, most: devicesMax)
             return
         }
-        guard event.recipients.count > Self.appsMax else { return nil }
+        guard recipients.count > Self.appsMax else { return nil }
         var apps: Set<String> = []
         // By index: a loop over recipients would copy each.
-        for index in event.recipients.indices {
-            apps.insert(event.recipients[index].device.app)
+        for index in recipients.indices {
+            apps.insert(recipients[index].device.app)
             guard apps.count <= Self.appsMax else {
                 self = .apps
                 return

@@ -123,14 +123,13 @@ package struct EventIntake: Sendable {
         if let answer = boundEvents(rules) { return .refuse(answer) }
         entry.dedupeMs = rules.dedupeMs
         do throws(EventRefusal) {
-            for event in events {
-                var event = event
-                if event.id == 0 {
+            for index in events.indices {
+                if events[index].id == 0 {
                     guard let id = ports.takeEventID() else { throw .noIDs }
-                    event.id = id
+                    events[index].id = id
                 }
-                onID?(event.id)
-                try route(event, rules, &ports, isAlone: isAlone)
+                onID?(events[index].id)
+                try route(events[index], rules, &ports, isAlone: isAlone)
             }
         } catch {
             // The source resends the whole request.

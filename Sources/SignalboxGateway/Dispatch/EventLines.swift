@@ -102,17 +102,17 @@ struct EventLines: Sendable {
     /// `results` are metric labels, by item.
     func write(_ items: [StoreEntry.Item], _ results: [String?], duplicates: Set<Int>) {
         for index in items.indices {
-            let event = items[index].event
+            let source = items[index].event.source
             if duplicates.contains(index) {
-                metrics.event(source: event.source, result: "duplicate")
+                metrics.event(source: source, result: "duplicate")
                 let window = DurationText.of(ms: items[index].dedupeMs ?? 0)
                 logger.info(
                     "event is a duplicate within \(window), left out",
-                    metadata: Self.fields(event))
+                    metadata: Self.fields(items[index].event))
             } else if let result = results[index] {
-                metrics.event(source: event.source, result: result)
+                metrics.event(source: source, result: result)
                 guard logger.logLevel <= .info else { continue }
-                var fields = Self.fields(event, withRecipients: true)
+                var fields = Self.fields(items[index].event, withRecipients: true)
                 fields["result"] = "\(result)"
                 fields["deliveries"] = "\(items[index].deliveries.count)"
                 logger.info("event", metadata: fields)

@@ -57,9 +57,11 @@ public enum EventJSON {
                 guard case .array(let items) = member.value else {
                     throw fault("\(place) must be an array")
                 }
+                var recipients: [Recipient] = []
                 for (index, item) in items.enumerated() {
-                    event.recipients.append(try recipient(item, "\(owner): recipients/\(index)"))
+                    recipients.append(try recipient(item, "\(owner): recipients/\(index)"))
                 }
+                event.recipients = recipients
             }
         }
         return event
