@@ -1,5 +1,5 @@
 /// A notification that a builder made for an event, with its targets.
-public struct BuiltContent: Sendable {
+public final class BuiltContent: Sendable {
     /// A recipient of a content, with its own badge.
     public struct Target: Sendable {
         /// Index into the recipients.
@@ -14,11 +14,11 @@ public struct BuiltContent: Sendable {
         }
     }
     /// The content.
-    public var notification: PushNotification
+    public let notification: PushNotification
     /// The recipients that get it.
-    public var targets: [Target]
+    public let targets: [Target]
     /// The notification's parsed data; nil if it has none.
-    public var data: (any ParsedJSON)?
+    public let data: (any ParsedJSON)?
 
     /// Makes a content.
     public init(notification: PushNotification, targets: [Target], data: (any ParsedJSON)? = nil) {
@@ -67,6 +67,8 @@ public struct FanOut: Sendable {
         var places: [String: Int] = [:]
         // A few recipients are compared one by one; more need a dictionary.
         let isMany = recipients.count > 16
+        if isMany { places.reserveCapacity(recipients.count) }
+        var senders = SenderOfPlatform(route)
         func chosenPlace(of token: String) -> Int? {
             if isMany { return places[token] }
             return chosen.lastIndex { recipients[$0].device.token == token }
@@ -78,7 +80,7 @@ public struct FanOut: Sendable {
                 // The registry has already replaced known users by their devices.
                 let reason = recipient.device.user.isEmpty ? "no_token" : "unknown_user"
                 skips.append(Skip(recipient: index, reason: reason))
-            } else if route.senders[recipient.device.platform] == nil {
+            } else if senders.sender(recipient.device.platform) == nil {
                 skips.append(Skip(recipient: index, reason: "no_sender"))
             } else if let place = chosenPlace(of: recipient.device.token),
                 Self.isSame(recipient.device, recipients[chosen[place]].device)
@@ -112,6 +114,7 @@ public struct FanOut: Sendable {
         recipients: [Recipient], receivedUnixMs: UInt64, fromUnixMs: UInt64? = nil,
         ids: inout DeliveryIDs
     ) {
+        var senders = SenderOfPlatform(route)
         for content in contents {
             let isRead = !route.set.data.isEmpty || route.marksOpens
             let data = isRead ? content.data?.value(at: []) ?? .null : .null
@@ -122,23 +125,20 @@ public struct FanOut: Sendable {
                 : Self.shared(
                     finished(content, data, route: route, fields: fields, recipient: nil),
                     of: fields.event, receivedUnixMs, content)
+            let commonUse = common.map { Use(of: $0.notification, content, route) }
             // Recipients whose templates render to the same text share one content.
             var distinct: [PushNotification: SharedNotification] = [:]
             for target in content.targets {
                 let recipient = recipients[target.recipient]
-                guard let sender = route.senders[recipient.device.platform] else { continue }
+                guard let sender = senders.sender(recipient.device.platform) else { continue }
                 let note =
                     common
                     ?? Self.shared(
                         finished(content, data, route: route, fields: fields, recipient: recipient),
                         of: fields.event, receivedUnixMs, content, in: &distinct)
-                if note.notification.isWithdrawn, note.notification.collapse.isEmpty {
-                    skips.append(
-                        Skip(recipient: target.recipient, reason: "withdraw_without_collapse"))
-                    continue
-                }
-                if target.badge == nil, Self.isEmpty(note.notification, content, route) {
-                    skips.append(Skip(recipient: target.recipient, reason: "empty"))
+                let use = commonUse ?? Use(of: note.notification, content, route)
+                if let reason = use.skipReason(hasBadge: target.badge != nil) {
+                    skips.append(Skip(recipient: target.recipient, reason: reason))
                     continue
                 }
                 let expiry = (fromUnixMs ?? receivedUnixMs) + route.rules.expiresMs
@@ -153,21 +153,6 @@ public struct FanOut: Sendable {
                         device: recipient.device))
             }
         }
-    }
-
-    /// Whether a notification would show nothing and tell the app nothing: a bare sound, for most a
-    /// misspelt field. The mark of opens is no content.
-    private static func isEmpty(
-        _ note: PushNotification, _ built: BuiltContent, _ route: Route
-    ) -> Bool {
-        note.title.isEmpty && note.subtitle.isEmpty && note.body.isEmpty && note.badge == nil
-            && note.overrides.isEmpty && note.imageURL.isEmpty && note.pushType.isEmpty
-            && !note.isSilent && !note.isWithdrawn && !hasData(built, route)
-    }
-
-    private static func hasData(_ built: BuiltContent, _ route: Route) -> Bool {
-        !route.set.data.isEmpty
-            || !built.notification.data.isEmpty && built.notification.data != "{}"
     }
 
     private static func shared(
@@ -214,9 +199,58 @@ public struct FanOut: Sendable {
             notification.body = Template.bounded(notification.body)
         }
         notification.quieten(
-            hasData: Self.hasData(content, route),
+            hasData: content.hasData(on: route),
             hasBadge: route.set.countsBadge || content.targets.contains { $0.badge != nil },
             isSoundMeant: route.set.fields.contains { $0.field == .sound })
         return notification
+    }
+}
+
+extension BuiltContent {
+    fileprivate func hasData(on route: Route) -> Bool {
+        !route.set.data.isEmpty || !notification.data.isEmpty && notification.data != "{}"
+    }
+}
+
+/// Of what use a notification is, once for all recipients that share it.
+private enum Use {
+    case useful
+    /// It would show nothing and tell the app nothing: a bare sound, for most a misspelt field. The mark of opens is no
+    /// content. A recipient's own badge makes it useful.
+    case empty
+    /// It withdraws a notification without saying which.
+    case withdrawsNothing
+
+    init(of note: PushNotification, _ built: BuiltContent, _ route: Route) {
+        let isEmpty =
+            note.title.isEmpty && note.subtitle.isEmpty && note.body.isEmpty && note.badge == nil
+            && note.overrides.isEmpty && note.imageURL.isEmpty && note.pushType.isEmpty
+            && !note.isSilent && !note.isWithdrawn && !built.hasData(on: route)
+        self =
+            note.isWithdrawn && note.collapse.isEmpty
+            ? .withdrawsNothing : isEmpty ? .empty : .useful
+    }
+
+    func skipReason(hasBadge: Bool) -> String? {
+        switch self {
+        case .useful: nil
+        case .empty: hasBadge ? nil : "empty"
+        case .withdrawsNothing: "withdraw_without_collapse"
+        }
+    }
+}
+
+/// A route's senders; it remembers the last answer, since most recipients have the same platform.
+private struct SenderOfPlatform {
+    private let senders: [String: String]
+    private var last: (platform: String, sender: String?)?
+
+    init(_ route: Route) { senders = route.senders }
+
+    mutating func sender(_ platform: String) -> String? {
+        if let last, last.platform == platform { return last.sender }
+        let sender = senders[platform]
+        last = (platform, sender)
+        return sender
     }
 }

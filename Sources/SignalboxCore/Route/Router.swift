@@ -2,7 +2,7 @@
 ///
 /// Indexed by source and type, so the cost depends on the routes that could match, not on the
 /// number of routes.
-public struct Router: Sendable {
+public final class Router: Sendable {
     private struct SourceIndex: Sendable {
         var byType: [String: [Int]] = [:]
         var ofAnyType: [Int] = []
@@ -12,13 +12,15 @@ public struct Router: Sendable {
     public let routes: [Route]
     /// Whether some route sets the badge to the user's counter.
     public let countsBadges: Bool
-    private var index: [String: SourceIndex] = [:]
-    private var byName: [String: Int] = [:]
+    private let index: [String: SourceIndex]
+    private let byName: [String: Int]
 
     /// Indexes routes.
     public init(routes: [Route]) {
         self.routes = routes
         countsBadges = routes.contains { $0.set.countsBadge }
+        var index: [String: SourceIndex] = [:]
+        var byName: [String: Int] = [:]
         for (number, route) in routes.enumerated() {
             byName[route.name] = number
             for source in route.sources {
@@ -31,6 +33,8 @@ public struct Router: Sendable {
                 }
             }
         }
+        self.index = index
+        self.byName = byName
     }
 
     /// The rules of a route; the defaults if the configuration no longer has the route.

@@ -14,11 +14,11 @@ struct RouteNotes: Sendable {
         event = HistoryEvent(fields.event, receivedUnixMs: receivedUnixMs)
         var matches: [Int] = []
         for index in router.candidates(fields) {
-            let route = router.routes[index]
-            let unmet = route.condition.unmet(by: fields)
+            let unmet = router.routes[index].condition.unmet(by: fields)
             if unmet == nil { matches.append(index) }
             places[index] = event.routes.count
-            event.routes.append(HistoryRoute(route.name, unmet: Self.cut(unmet ?? "")))
+            event.routes.append(
+                HistoryRoute(router.routes[index].name, unmet: Self.cut(unmet ?? "")))
         }
         self.matches = matches
     }

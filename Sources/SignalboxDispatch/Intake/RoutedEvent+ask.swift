@@ -6,11 +6,13 @@ extension RoutedEvent {
     /// Throws `StageFailure` if one is unavailable, and `NoIDs`; then nothing of the event may be stored.
     package mutating func ask(_ ports: inout some RoutePorts) throws(EventRefusal) {
         while let asked = next() {
-            let route = router.routes[asked.route]
-            switch filtered(asked, route, &ports) {
+            let router = router
+            switch filtered(asked, router.routes[asked.route], &ports) {
             case .failure(let end): try note(end)
             case .success(let questions):
-                for question in questions { try build(question, route, &ports) }
+                for question in questions {
+                    try build(question, router.routes[asked.route], &ports)
+                }
             }
         }
     }
@@ -19,6 +21,7 @@ extension RoutedEvent {
     private mutating func filtered(
         _ asked: Question, _ route: Route, _ ports: inout some RoutePorts
     ) -> Result<[Question], StageFailure> {
+        guard !route.filters.isEmpty else { return .success([asked]) }
         var questions = [asked]
         for filter in route.filters {
             var next: [Question] = []

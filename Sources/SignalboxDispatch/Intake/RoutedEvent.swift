@@ -113,16 +113,18 @@ public struct RoutedEvent: Sendable {
         _ contents: [BuiltContent], for question: Question, ids: inout DeliveryIDs
     ) {
         let first = fanOut.deliveries.count
-        let route = router.routes[question.route]
         let notBefore = max(question.notBeforeUnixMs, receivedUnixMs)
         fanOut.add(
-            contents, route: route, fields: question.fields, recipients: question.recipients,
-            receivedUnixMs: receivedUnixMs, fromUnixMs: notBefore, ids: &ids)
+            contents, route: router.routes[question.route], fields: question.fields,
+            recipients: question.recipients, receivedUnixMs: receivedUnixMs,
+            fromUnixMs: notBefore, ids: &ids)
         let made = fanOut.deliveries[first...]
         let waitMs = notBefore - receivedUnixMs
         if waitMs > 0 { for delivery in made { waitsMs[delivery.id] = waitMs } }
         notes?.add(made, route: question.route, notBeforeUnixMs: waitMs > 0 ? notBefore : 0)
-        if route.set.countsBadge { badges?.count(fanOut.deliveries[first...], from: first) }
+        if router.routes[question.route].set.countsBadge {
+            badges?.count(fanOut.deliveries[first...], from: first)
+        }
         leaveOut(question.inEvent(fanOut.takeSkips()), question.route)
     }
 
@@ -165,7 +167,10 @@ public struct RoutedEvent: Sendable {
 
     /// The pushes that carry an open mark, once per user.
     private var shown: [OpenClaim] {
-        let marking = Set(routes.lazy.map { router.routes[$0] }.filter(\.marksOpens).map(\.name))
+        var marking: Set<String> = []
+        for route in routes where router.routes[route].marksOpens {
+            marking.insert(router.routes[route].name)
+        }
         guard !marking.isEmpty else { return [] }
         let marked = fanOut.deliveries.lazy.filter { marking.contains($0.route) }
         return Array(Set(marked.map { OpenClaim($0) }))

@@ -39,7 +39,7 @@ extension BuiltContent: WireValue {
         writer.put(targets)
     }
 
-    init(from reader: inout WireReader) throws(WireFault) {
+    convenience init(from reader: inout WireReader) throws(WireFault) {
         let note = try reader.value(PushNotification.self)
         let data = note.data.isEmpty ? nil : JSONKinds.object(note.data)
         guard note.data.isEmpty || data != nil else {
