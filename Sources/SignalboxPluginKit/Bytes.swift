@@ -56,8 +56,7 @@ final class Arena {
 
     func text(_ text: String) -> sbx_str {
         if text.isEmpty { return sbx_str() }
-        var copy = text
-        return copy.withUTF8 { bytes(UnsafeRawBufferPointer($0)) }
+        return text.utf8.span.withUnsafeBytes { bytes($0) }
     }
 
     func bytes(_ source: UnsafeRawBufferPointer) -> sbx_str {

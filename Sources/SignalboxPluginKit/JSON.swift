@@ -58,8 +58,7 @@ public struct JSON {
     /// The value at an RFC 6901 pointer, or nil.
     public func at(_ pointer: String) -> JSON? {
         var out = sbx_json_value()
-        var copy = pointer
-        let status = copy.withUTF8 { bytes in
+        let status = pointer.utf8.span.withUnsafeBufferPointer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { text in
                 table.pointee.at(raw, sbx_str(ptr: text.baseAddress, len: text.count), &out)
             }
@@ -70,8 +69,7 @@ public struct JSON {
     /// The member with that name, or nil; the name is used literally.
     public subscript(key: String) -> JSON? {
         var out = sbx_json_value()
-        var copy = key
-        let status = copy.withUTF8 { name in
+        let status = key.utf8.span.withUnsafeBufferPointer { name in
             // Each byte becomes two at most: `~` is written `~0`, and `/` is written `~1`.
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2 * name.count + 1) { pointer in
                 pointer[0] = 0x2F

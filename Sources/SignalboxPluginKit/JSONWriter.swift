@@ -104,8 +104,7 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func quote(_ text: String) {
-        var text = text
-        text.withUTF8 { quote($0) }
+        text.utf8.span.withUnsafeBufferPointer { quote($0) }
     }
 
     private mutating func quote(_ source: UnsafeBufferPointer<UInt8>) {

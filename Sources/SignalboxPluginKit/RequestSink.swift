@@ -78,8 +78,7 @@ public struct RequestDraft {
 
     private mutating func append(_ text: String) -> Slice {
         let start = bytes.count
-        var text = text
-        text.withUTF8 { bytes.append(contentsOf: $0) }
+        text.utf8.span.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
         return Slice(start: start, count: bytes.count - start)
     }
 

@@ -10,7 +10,9 @@ public struct HistoryPack: Sendable {
         case step = 3
     }
 
-    private var writer: RecordWriter?
+    /// Without room until a record is added.
+    private var writer = RecordWriter(fieldsExpected: 0)
+    private var last: (event: UInt64, tag: HistoryTag)?
 
     /// An empty pack.
     public init() {}
@@ -21,16 +23,25 @@ public struct HistoryPack: Sendable {
     }
 
     /// Whether it holds no record.
-    public var isEmpty: Bool { writer == nil }
-
-    private var bytes: [UInt8] { writer?.bytes ?? [] }
+    public var isEmpty: Bool { writer.bytes.isEmpty }
 
     /// Adds a step of a delivery.
     public mutating func add(_ step: HistoryStep, of delivery: Delivery) {
-        var tags = [HistoryTag.event(delivery.eventID), .token(delivery.device.token)]
-        if !delivery.device.user.isEmpty { tags.append(.user(delivery.device.user)) }
-        if !delivery.subject.isEmpty { tags.append(.subject(delivery.subject)) }
-        add(step, .step, tags)
+        let (user, subject) = (delivery.device.user, delivery.subject)
+        begin(.step, tagCount: 2 + (user.isEmpty ? 0 : 1) + (subject.isEmpty ? 0 : 1))
+        put(tag(ofEvent: delivery.eventID))
+        put(.token(delivery.device.token))
+        if !user.isEmpty { put(.user(user)) }
+        if !subject.isEmpty { put(.subject(subject)) }
+        writer.append(step)
+    }
+
+    /// Deliveries of one event mostly follow each other.
+    private mutating func tag(ofEvent id: UInt64) -> HistoryTag {
+        if let last, last.event == id { return last.tag }
+        let tag = HistoryTag.event(id)
+        last = (id, tag)
+        return tag
     }
 
     /// Adds a step of an event's notification, of which only the user may be known.
@@ -41,23 +52,22 @@ public struct HistoryPack: Sendable {
     }
 
     private mutating func add(_ record: some RecordValue, _ kind: Kind, _ tags: [HistoryTag]) {
-        var out = writer ?? RecordWriter(bytesExpected: 256)
-        writer = nil
-        out.append(kind.rawValue)
-        Self.put(UInt32(tags.count), to: &out)
-        for tag in tags { Self.put(tag.bits, to: &out) }
-        out.append(record)
-        writer = out
+        begin(kind, tagCount: tags.count)
+        for tag in tags { put(tag) }
+        writer.append(record)
     }
 
-    private static func put(_ number: UInt32, to out: inout RecordWriter) {
-        for place in 0..<4 { out.append(UInt8(truncatingIfNeeded: number >> UInt32(8 * place))) }
+    private mutating func begin(_ kind: Kind, tagCount: Int) {
+        if writer.bytes.isEmpty { writer = RecordWriter(bytesExpected: 256) }
+        writer.append(kind.rawValue)
+        writer.append(UInt32(tagCount))
     }
+
+    private mutating func put(_ tag: HistoryTag) { writer.append(tag.bits) }
 
     /// Appends its records to a row. `isDuplicate`: its event turned out to be a duplicate.
     public func append(to row: inout HistoryRow, isDuplicate: Bool = false) {
-        let bytes = bytes
-        unsafe bytes.withUnsafeBytes { bytes in
+        unsafe writer.bytes.withUnsafeBytes { bytes in
             var place = 0
             while place < bytes.count {
                 let kind = unsafe isDuplicate ? Kind.duplicate.rawValue : bytes[place]

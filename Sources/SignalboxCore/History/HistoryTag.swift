@@ -22,11 +22,9 @@ public struct HistoryTag: Sendable, Hashable {
     private init(_ kind: StaticString, _ text: String) {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         hash = (hash ^ UInt64(unsafe kind.utf8Start.pointee)) &* 0x100_0000_01b3
-        var text = text
-        text.withUTF8 { bytes in
-            for place in 0..<bytes.count {
-                hash = (hash ^ UInt64(unsafe bytes[place])) &* 0x100_0000_01b3
-            }
+        let bytes = text.utf8.span
+        for place in bytes.indices {
+            hash = (hash ^ UInt64(bytes[place])) &* 0x100_0000_01b3
         }
         bits = UInt32(truncatingIfNeeded: hash ^ hash >> 32)
     }

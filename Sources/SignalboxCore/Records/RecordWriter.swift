@@ -27,15 +27,21 @@ public struct RecordWriter: Sendable {
     private var open = Open(start: 0, slots: 0, mask: 0)
 
     /// Makes a writer that appends records to `bytes`, with room for so many bytes.
-    public init(_ bytes: [UInt8] = [], bytesExpected: Int = 0) {
+    ///
+    /// A record has at most 32 fields, and few records are open at a time.
+    public init(_ bytes: [UInt8] = [], bytesExpected: Int = 0, fieldsExpected: Int = 32) {
         self.bytes = bytes
         self.bytes.reserveCapacity(bytesExpected)
-        // A record has at most 32 fields, and few records are open at a time.
-        slots.reserveCapacity(32)
+        slots.reserveCapacity(fieldsExpected)
     }
 
     /// Adds a byte between records.
     public mutating func append(_ byte: UInt8) { bytes.append(byte) }
+
+    /// Adds a number between records.
+    public mutating func append(_ number: UInt32) {
+        unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
+    }
 
     /// Removes all bytes and keeps the capacity.
     public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
@@ -75,8 +81,7 @@ public struct RecordWriter: Sendable {
     public mutating func put(_ field: UInt32, _ text: String) {
         if text.isEmpty { return }
         let start = bytes.count
-        var text = text
-        text.withUTF8 { unsafe bytes.append(contentsOf: $0) }
+        unsafe text.utf8.span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
         part(field, from: start)
     }
 

@@ -60,8 +60,7 @@ package final class CArena {
     /// Text for a plugin.
     package func text(_ text: String) -> sbx_str {
         if text.isEmpty { return sbx_str() }
-        var copy = text
-        return copy.withUTF8 { bytes(UnsafeRawBufferPointer($0)) }
+        return text.utf8.span.withUnsafeBytes { bytes($0) }
     }
 
     /// Bytes for a plugin.
