@@ -63,7 +63,8 @@ struct Encoder: DeliveryEncoder {
         draft.header("apns-priority", payload.priority)
         let seconds = account.keys.channelsStore ? delivery.deadlineUnixMs / 1000 : 0
         draft.header("apns-expiration", String(seconds), isIndexed: false)
-        draft.appendBody(payload.bytes.span)
+        let body = payload.bytes
+        draft.appendBody(body.span)
     }
 
     private mutating func write(_ delivery: borrowing Delivery, _ payload: Payload) {
@@ -81,7 +82,8 @@ struct Encoder: DeliveryEncoder {
         if !payload.collapse.isEmpty {
             draft.header("apns-collapse-id", payload.collapse, isIndexed: false)
         }
-        draft.appendBody(payload.bytes.span)
+        let body = payload.bytes
+        draft.appendBody(body.span)
     }
 
     private mutating func content(

@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 /// The payload and headers that deliveries of one content share.
-struct Payload: Sendable {
+final class Payload: Sendable {
     let bytes: [UInt8]
     let topic: String
     let pushType: String
