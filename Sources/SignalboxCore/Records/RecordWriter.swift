@@ -109,7 +109,8 @@ public struct RecordWriter: Sendable {
     public mutating func put(_ field: UInt32, _ list: [some RecordValue]) {
         if list.isEmpty { return }
         let start = bytes.count
-        for record in list { append(record) }
+        // By index: a loop over the elements copies each.
+        for index in list.indices { append(list[index]) }
         part(field, from: start)
     }
 
