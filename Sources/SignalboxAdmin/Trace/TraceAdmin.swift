@@ -33,7 +33,7 @@ struct TraceAdmin: Sendable {
 
     /// The other routes of the events' sources.
     private var routes: JSONValue.Member {
-        let routes = current.generation.router.routes.map { route in
+        let routes = current.generation.router.routes.map(\.fields).map { route in
             JSONValue.object([
                 .init("route", .string(route.name)),
                 .init("sources", .array(route.sources.map { .string($0) })),

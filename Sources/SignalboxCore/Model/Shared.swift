@@ -1,8 +1,8 @@
 /// The fields of a value that is passed on many times, behind one reference.
 ///
 /// Immutable, so that any thread may read it without a lock; a change makes a new one.
-final class Shared<Fields: Sendable>: Sendable {
-    let fields: Fields
+package final class Shared<Fields: Sendable>: Sendable {
+    package let fields: Fields
 
     init(_ fields: Fields) { self.fields = fields }
 

@@ -9,7 +9,9 @@ public final class Router: Sendable {
     }
 
     /// All routes, in the file's order.
-    public let routes: [Route]
+    ///
+    /// Each behind one reference, since each step of an event's way holds the route.
+    package let routes: [Shared<Route>]
     /// Whether some route sets the badge to the user's counter.
     public let countsBadges: Bool
     private let index: [String: SourceIndex]
@@ -17,7 +19,7 @@ public final class Router: Sendable {
 
     /// Indexes routes.
     public init(routes: [Route]) {
-        self.routes = routes
+        self.routes = routes.map(Shared.init)
         countsBadges = routes.contains { $0.set.countsBadge }
         var index: [String: SourceIndex] = [:]
         var byName: [String: Int] = [:]
@@ -39,12 +41,12 @@ public final class Router: Sendable {
 
     /// The rules of a route; the defaults if the configuration no longer has the route.
     public func rules(of name: String) -> DeliveryRules {
-        byName[name].map { routes[$0].rules } ?? DeliveryRules()
+        byName[name].map { routes[$0].fields.rules } ?? DeliveryRules()
     }
 
     /// Indexes of the routes that take an event, in the file's order.
     public func matches(_ fields: EventFields) -> [Int] {
-        candidates(fields).filter { routes[$0].condition.holds(for: fields) }
+        candidates(fields).filter { routes[$0].fields.condition.holds(for: fields) }
     }
 
     /// Indexes of the routes whose source and type fit an event, in the file's order.

@@ -14,11 +14,11 @@ struct RouteNotes: Sendable {
         event = HistoryEvent(fields.event, receivedUnixMs: receivedUnixMs)
         var matches: [Int] = []
         for index in router.candidates(fields) {
-            let unmet = router.routes[index].condition.unmet(by: fields)
+            let unmet = router.routes[index].fields.condition.unmet(by: fields)
             if unmet == nil { matches.append(index) }
             places[index] = event.routes.count
             event.routes.append(
-                HistoryRoute(router.routes[index].name, unmet: Self.cut(unmet ?? "")))
+                HistoryRoute(router.routes[index].fields.name, unmet: Self.cut(unmet ?? "")))
         }
         self.matches = matches
     }
@@ -36,9 +36,10 @@ struct RouteNotes: Sendable {
     ) {
         guard let place = places[route] else { return }
         for delivery in deliveries {
-            var target = HistoryTarget(delivery, route: place)
-            target.notBeforeUnixMs = notBeforeUnixMs
-            event.targets.append(target)
+            event.targets.append(HistoryTarget(delivery, route: place))
+            if notBeforeUnixMs > 0 {
+                event.targets[event.targets.count - 1].notBeforeUnixMs = notBeforeUnixMs
+            }
         }
     }
 

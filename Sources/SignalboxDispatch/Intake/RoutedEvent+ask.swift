@@ -6,13 +6,11 @@ extension RoutedEvent {
     /// Throws `StageFailure` if one is unavailable, and `NoIDs`; then nothing of the event may be stored.
     package mutating func ask(_ ports: inout some RoutePorts) throws(EventRefusal) {
         while let asked = next() {
-            let router = router
-            switch filtered(asked, router.routes[asked.route], &ports) {
+            let route = router.routes[asked.route]
+            switch filtered(asked, route.fields, &ports) {
             case .failure(let end): try note(end)
             case .success(let questions):
-                for question in questions {
-                    try build(question, router.routes[asked.route], &ports)
-                }
+                for question in questions { try build(question, route.fields, &ports) }
             }
         }
     }

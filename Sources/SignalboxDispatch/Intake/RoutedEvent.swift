@@ -96,7 +96,7 @@ public struct RoutedEvent: Sendable {
             let route = routes[asked]
             asked += 1
             let recipients = fields.event.recipients
-            let places = fanOut.selectRecipients(of: router.routes[route], from: recipients)
+            let places = fanOut.selectRecipients(of: router.routes[route].fields, from: recipients)
             leaveOut(fanOut.takeSkips(), route)
             guard !places.isEmpty else { continue }
             let isEverybody = places.count == recipients.count
@@ -115,14 +115,14 @@ public struct RoutedEvent: Sendable {
         let first = fanOut.deliveries.count
         let notBefore = max(question.notBeforeUnixMs, receivedUnixMs)
         fanOut.add(
-            contents, route: router.routes[question.route], fields: question.fields,
+            contents, route: router.routes[question.route].fields, fields: question.fields,
             recipients: question.recipients, receivedUnixMs: receivedUnixMs,
             fromUnixMs: notBefore, ids: &ids)
         let made = fanOut.deliveries[first...]
         let waitMs = notBefore - receivedUnixMs
         if waitMs > 0 { for delivery in made { waitsMs[delivery.id] = waitMs } }
         notes?.add(made, route: question.route, notBeforeUnixMs: waitMs > 0 ? notBefore : 0)
-        if router.routes[question.route].set.countsBadge {
+        if router.routes[question.route].fields.set.countsBadge {
             badges?.count(fanOut.deliveries[first...], from: first)
         }
         leaveOut(question.inEvent(fanOut.takeSkips()), question.route)
@@ -168,8 +168,8 @@ public struct RoutedEvent: Sendable {
     /// The pushes that carry an open mark, once per user.
     private var shown: [OpenClaim] {
         var marking: Set<String> = []
-        for route in routes where router.routes[route].marksOpens {
-            marking.insert(router.routes[route].name)
+        for route in routes where router.routes[route].fields.marksOpens {
+            marking.insert(router.routes[route].fields.name)
         }
         guard !marking.isEmpty else { return [] }
         let marked = fanOut.deliveries.lazy.filter { marking.contains($0.route) }

@@ -150,5 +150,5 @@ struct EventLines: Sendable {
 }
 
 extension RoutedEvent {
-    fileprivate func name(of route: Int) -> String { router.routes[route].name }
+    fileprivate func name(of route: Int) -> String { router.routes[route].fields.name }
 }
