@@ -238,30 +238,28 @@ public final class Lane: Sendable {
         while true {
             let now = world.clock.now
             let batchMax = min(self.batchMax, carrier.batchMax ?? .max)
-            let (turn, waiters) = locked { cell in
+            var (turn, waiters) = locked { cell in
                 let turn = cell.state.turn(now, batchMax: batchMax)
                 return (turn, turn.isLast ? cell.takeWaiters() : [])
             }
-            var effects = turn.effects
             if !turn.isLast {
                 turnSinceMs.store(now.steadyMs, ordering: .relaxed)
-                work(turn, batchMax, now, &effects)
+                work(&turn, batchMax, now)
                 turnSinceMs.store(0, ordering: .relaxed)
             }
-            perform(effects)
+            perform(turn.effects)
             for waiter in waiters { waiter.resume() }
             if turn.isLast { return }
         }
     }
 
-    private func work(
-        _ turn: LaneTurn, _ batchMax: Int, _ now: LaneTime, _ effects: inout LaneEffects
-    ) {
-        take(turn.outcomes, now, &effects)
+    /// Does what a turn asks for; what follows is added to its effects.
+    private func work(_ turn: inout LaneTurn, _ batchMax: Int, _ now: LaneTime) {
+        take(turn.outcomes, now, &turn.effects)
         if !turn.late.isEmpty {
             let outcomes = carrier.classify(turn.late)
             let clock = world.clock
-            effects.add(
+            turn.effects.add(
                 locked {
                     $0.state.takeLate(outcomes, now, random: { clock.random() })
                 })
@@ -279,12 +277,12 @@ public final class Lane: Sendable {
                 else { continue }
                 carrier.leave(connection: from.connection)
             }
-            take(outcomes, now, &effects)
+            take(outcomes, now, &turn.effects)
         }
         guard !turn.batch.isEmpty else { return }
         world.outcomeSink.offered(turn.batch, unixMs: now.unixMs)
         switch carrier.offer(turn.batch) {
-        case .taken(let settled): take(settled, now, &effects)
+        case .taken(let settled): take(settled, now, &turn.effects)
         case .held(let first):
             let back = Array(turn.batch.dropFirst(first))
             locked {
@@ -292,7 +290,7 @@ public final class Lane: Sendable {
             }
         case .uncredentialed:
             let chance = world.clock.random()
-            effects.add(
+            turn.effects.add(
                 locked {
                     $0.state.uncredentialed(
                         turn.batch, pauseEndings: turn.pauseEndings, now, random: chance)
@@ -301,7 +299,7 @@ public final class Lane: Sendable {
             take(
                 turn.batch.map {
                     LaneOffer.failure(of: $0, words: words, isCredential: isCredential)
-                }, now, &effects)
+                }, now, &turn.effects)
         }
     }
 
