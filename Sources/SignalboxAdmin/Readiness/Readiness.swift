@@ -31,6 +31,8 @@ struct Readiness {
             store.isDiskFull, store.isFileGone, store.isFailing
         )
         let stop = store.stop
+        // Asked once, so that the status and the list agree.
+        let sources = sources.readiness
         var senders: [JSONValue] = []
         var isDegraded = lanes.queuedCount > 0 || sources.isFailing || isFailing
         for lane in lanes.all.sorted(by: { $0.key < $1.key }) {
@@ -68,7 +70,7 @@ struct Readiness {
         members += shown.counts + queued
         members.append(.init("paused", .array(context.pauses.all.map(\.json))))
         members.append(.init("outcomes", .array(receivers.map(\.readiness))))
-        members.append(.init("sources", .array(sources.readiness)))
+        members.append(.init("sources", .array(sources.rows)))
         members.append(.init("plugins", .array(outages.map(Self.plugin))))
         let isReady = !isStopping && !isFileGone && !isDiskFull && stop == nil
         return (.object(members), isReady)

@@ -51,22 +51,19 @@ package final class SourceRunner: Sendable {
         state.withLock { $0.entries.values.map { ($0.role.instanceName, $0.reason == nil) } }
     }
 
-    /// For `/readyz`.
-    package var readiness: [JSONValue] {
+    /// For `/readyz`: a row for each, and whether one of them receives nothing.
+    package var readiness: (rows: [JSONValue], isFailing: Bool) {
         let entries = state.withLock { Array($0.entries.values) }
-        return entries.sorted { $0.role.instanceName < $1.role.instanceName }.map { entry in
+        let sorted = entries.sorted { $0.role.instanceName < $1.role.instanceName }
+        let rows = sorted.map { entry in
             var members: [JSONValue.Member] = [
                 .init("source", .string(entry.role.instanceName)),
                 .init("state", .string(entry.reason == nil ? "running" : "failing")),
             ]
             if let fault = entry.reason { members.append(.init("reason", .string(fault))) }
-            return .object(members)
+            return JSONValue.object(members)
         }
-    }
-
-    /// Whether one of them receives nothing.
-    package var isFailing: Bool {
-        state.withLock { $0.entries.values.contains { $0.reason != nil } }
+        return (rows, entries.contains { $0.reason != nil })
     }
 
     /// Pauses all except `roles`, and waits until their events are stored, by the routes they were emitted for.
