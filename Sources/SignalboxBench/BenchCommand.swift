@@ -126,11 +126,16 @@ struct BenchCommand: AsyncParsableCommand {
     struct Events: AsyncParsableCommand {
         @OptionGroup var config: ConfigOptions
         @Option var count = 10_000
+        @Option(help: "Instead of webhooks, one event for so many users of the registry.")
+        var users: Int?
 
         func run() async throws {
             var options = try config.gatewayOptions()
             options.silence()
-            let delivered = try await EventBench.run(options, count: count)
+            let delivered =
+                if let users { try await EventBench.fanOut(options, users: users) } else {
+                    try await EventBench.webhooks(options, count: count)
+                }
             Output.figures([("delivered", Double(delivered))])
         }
     }

@@ -3,7 +3,7 @@ import Foundation
 /// make bench: takes every figure beside h2load in the same run.
 @main struct Command {
     static let usage =
-        "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long | --small] | --check FOLDER"
+        "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long | --short | --small] | --check FOLDER"
 
     var program = ""
     var json: String?
@@ -12,15 +12,17 @@ import Foundation
     var thresholds: String?
     /// Take the figures that need many minutes.
     var isLong = false
-    /// Take too little for figures, and enough to see that each measurement runs.
-    var isSmall = false
+    /// Work is divided by this: little shows in seconds whether a ratio has become another one, and less that each
+    /// measurement runs.
+    var part = 1
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
         while let word = rest.popFirst() {
             switch word {
             case "--long": isLong = true
-            case "--small": isSmall = true
+            case "--short": part = 8
+            case "--small": part = 50
             case "--check": thresholds = rest.popFirst()
             case "--json": json = rest.popFirst()
             case "--only": only = rest.popFirst()?.split(separator: ",").map(String.init)
@@ -35,7 +37,7 @@ import Foundation
     func run() throws -> Bool {
         let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let bench = try Bench(
-            signalbox: program, wire: own.appending(path: "wire").path, part: isSmall ? 50 : 1)
+            signalbox: program, wire: own.appending(path: "wire").path, part: part)
         Output.line(Machine.words)
         if let thresholds {
             try bench.check(thresholds: thresholds)

@@ -14,6 +14,7 @@ extension Bench {
                 "webhook_without_history",
                 try perUnit(200, 1_000) { try webhookRun($0, keepsHistory: false) }
             ),
+            ("fan_out_per_delivery", try perUnit(1_000, 5_000, fanOutRun)),
             ("store_per_event", try perUnit(500, 3_000, storeRun)),
             ("call_per_delivery", try perUnit(1_024, 5_120, callsRun)),
         ]
@@ -72,6 +73,22 @@ extension Bench {
         } command: {
             ["calls", "--deliveries", "\(count)"]
         } / 20
+    }
+
+    /// One event for so many users of a registry with one device each.
+    private func fanOutRun(_ users: Int) throws -> Double {
+        let sink = try Sink(self)
+        defer { sink.stop() }
+        let file = folder + "/gateway.yaml"
+        try yaml(sinkPort: sink.port).write(toFile: file, atomically: true, encoding: .utf8)
+        let data = try fresh("data")
+        _ = try Child.figures([measure, "registry", "--folder", data, "--devices", "10000"])
+        setenv("BENCH_DATA", data, 1)
+        return try counted {
+            _ = try $0.rest()
+        } command: {
+            ["events", "--config", file, "--users", "\(users)", "--listen", "127.0.0.1:0"]
+        }
     }
 
     /// Webhooks with two devices each, sent one after another, which is the most expensive case.

@@ -8,7 +8,7 @@ extension Bench {
         defer { sink.stop() }
         let yaml = folder + "/sender.yaml"
         try self.yaml(sinkPort: sink.port).write(toFile: yaml, atomically: true, encoding: .utf8)
-        let count = 400_000
+        let count = some(400_000)
         let found = try compared(sink) {
             try sink.begin(numbers: count)
             let report = try Child.figures(
@@ -71,10 +71,10 @@ extension Bench {
         try sink.begin(numbers: 1)
         _ = try load(gateway, count: 5_000)
         _ = try sink.wait(for: 10_000)
-        let two = try webhooks(120_000, devices: 2, sink, gateway)
+        let two = try webhooks(some(120_000), devices: 2, sink, gateway)
         note("end_to_end_per_second", two.rate, "pushes: webhook in, durable, pushed, settled")
         note("end_to_end_ratio", two.ratio, "of h2load (target 0.35)")
-        let one = try webhooks(120_000, devices: 1, sink, gateway)
+        let one = try webhooks(some(120_000), devices: 1, sink, gateway)
         note("end_to_end_one_per_second", one.rate, "the same with one push per webhook")
         note("end_to_end_one_ratio", one.ratio, "of h2load (target 0.25)")
         note("end_to_end_one_us", one.us, "processor time of the gateway per webhook (target 45)")
