@@ -30,7 +30,7 @@ public struct Recipient: Sendable, Hashable {
 
 /// Something that happened at a source, as a plugin's ingest role emitted it.
 ///
-/// A value behind one reference, because each step of its way keeps a copy. What is changed in a copy is copied first.
+/// A value behind one reference, because each step of its way keeps a copy. A change replaces the reference.
 public struct Event: Sendable {
     private struct Fields: Sendable {
         var id: UInt64
@@ -45,14 +45,7 @@ public struct Event: Sendable {
         var recipients: [Recipient]
     }
 
-    /// `@unchecked Sendable`: written only while one event alone refers to it.
-    private final class Storage: @unchecked Sendable {
-        var fields: Fields
-
-        init(_ fields: Fields) { self.fields = fields }
-    }
-
-    private var storage: Storage
+    private var box: Shared<Fields>
 
     /// Makes an event.
     public init(
@@ -60,70 +53,67 @@ public struct Event: Sendable {
         dedupe: String = "", data: String = "{}", timeUnixMs: UInt64 = 0,
         recipients: [Recipient] = [], dedupeWindowMs: UInt64 = 0
     ) {
-        storage = Storage(
+        box = Shared(
             Fields(
                 id: id, source: source, type: type, subject: subject, dedupe: dedupe,
                 dedupeWindowMs: dedupeWindowMs, data: data, parsed: nil, timeUnixMs: timeUnixMs,
                 recipients: recipients))
     }
 
-    private mutating func change(_ body: (inout Fields) -> Void) {
-        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
-        body(&storage.fields)
-    }
+    private mutating func change(_ body: (inout Fields) -> Void) { box = box.changed(body) }
 }
 
 extension Event {
     /// The gateway's id of the event, unique in this process.
     public var id: UInt64 {
-        get { storage.fields.id }
+        get { box.fields.id }
         set { change { $0.id = newValue } }
     }
     /// The plugin instance that emitted it.
     public var source: String {
-        get { storage.fields.source }
+        get { box.fields.source }
         set { change { $0.source = newValue } }
     }
     /// `ticket.replied`: dotted, lower case, from a closed list of the plugin.
     public var type: String {
-        get { storage.fields.type }
+        get { box.fields.type }
         set { change { $0.type = newValue } }
     }
     /// What it is about: `ticket/5`.
     public var subject: String {
-        get { storage.fields.subject }
+        get { box.fields.subject }
         set { change { $0.subject = newValue } }
     }
     /// Events with the same key are the same event; empty for none.
     public var dedupe: String {
-        get { storage.fields.dedupe }
+        get { box.fields.dedupe }
         set { change { $0.dedupe = newValue } }
     }
     /// How long the source may send it again, in milliseconds; 0 if unknown.
     public var dedupeWindowMs: UInt64 {
-        get { storage.fields.dedupeWindowMs }
+        get { box.fields.dedupeWindowMs }
         set { change { $0.dedupeWindowMs = newValue } }
     }
     /// A JSON object that routes and templates read.
     ///
     /// Never logged.
     public var data: String {
-        get { storage.fields.data }
+        get { box.fields.data }
         set { change { ($0.data, $0.parsed) = (newValue, nil) } }
     }
     /// The data, parsed when the event was emitted; nil if it is `{}` or not parsed yet.
     public var parsed: (any ParsedJSON)? {
-        get { storage.fields.parsed }
+        get { box.fields.parsed }
         set { change { $0.parsed = newValue } }
     }
     /// When it happened, in Unix milliseconds.
     public var timeUnixMs: UInt64 {
-        get { storage.fields.timeUnixMs }
+        get { box.fields.timeUnixMs }
         set { change { $0.timeUnixMs = newValue } }
     }
     /// Who should get it. Many are changed in a copy of the array: in place, each change would copy all.
     public var recipients: [Recipient] {
-        get { storage.fields.recipients }
+        get { box.fields.recipients }
         set { change { $0.recipients = newValue } }
     }
 }

@@ -94,8 +94,6 @@ extension Outcome {
 
     private mutating func setRare(_ value: String, _ change: (inout RareTexts) -> Void) {
         if rare == nil, value.isEmpty { return }
-        var texts = rare?.fields ?? RareTexts()
-        change(&texts)
-        rare = Shared(texts)
+        rare = (rare ?? Shared(RareTexts())).changed(change)
     }
 }

@@ -7,8 +7,12 @@ package final class Shared<Fields: Sendable>: Sendable {
     init(_ fields: Fields) { self.fields = fields }
 
     func with<Value>(_ field: WritableKeyPath<Fields, Value>, _ value: Value) -> Shared {
+        changed { $0[keyPath: field] = value }
+    }
+
+    func changed(_ body: (inout Fields) -> Void) -> Shared {
         var changed = fields
-        changed[keyPath: field] = value
+        body(&changed)
         return Shared(changed)
     }
 }

@@ -70,8 +70,7 @@ extension StructReader {
                 dedupe: raw.dedupe.text,
                 data: raw.data.isEmpty ? "{}" : parsed?.mended ?? raw.data.text,
                 timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
-                recipients: try recipients(of: raw))
-            event.dedupeWindowMs = raw.dedupe_window_ms
+                recipients: try recipients(of: raw), dedupeWindowMs: raw.dedupe_window_ms)
             event.parsed = parsed
             events.append(event)
         }
