@@ -77,32 +77,30 @@ extension Bench {
 
     /// One event for so many users of a registry with one device each.
     private func fanOutRun(_ users: Int) throws -> Double {
-        let sink = try Sink(self)
-        defer { sink.stop() }
-        let file = folder + "/gateway.yaml"
-        try yaml(sinkPort: sink.port).write(toFile: file, atomically: true, encoding: .utf8)
         let data = try fresh("data")
         _ = try Child.figures([measure, "registry", "--folder", data, "--devices", "10000"])
-        setenv("BENCH_DATA", data, 1)
-        return try counted {
-            _ = try $0.rest()
-        } command: {
-            ["events", "--config", file, "--users", "\(users)", "--listen", "127.0.0.1:0"]
-        }
+        return try eventsRun(["--users", "\(users)"], data: data)
     }
 
     /// Webhooks with two devices each, sent one after another, which is the most expensive case.
     private func webhookRun(_ count: Int, keepsHistory: Bool = true) throws -> Double {
+        try eventsRun(
+            ["--count", "\(count)"], data: try fresh("data"), keepsHistory: keepsHistory)
+    }
+
+    private func eventsRun(
+        _ work: [String], data: String, keepsHistory: Bool = true
+    ) throws -> Double {
         let sink = try Sink(self)
         defer { sink.stop() }
         let file = folder + "/gateway.yaml"
         try yaml(sinkPort: sink.port, keepsHistory: keepsHistory).write(
             toFile: file, atomically: true, encoding: .utf8)
-        setenv("BENCH_DATA", try fresh("data"), 1)
+        setenv("BENCH_DATA", data, 1)
         return try counted {
             _ = try $0.rest()
         } command: {
-            ["events", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
+            ["events", "--config", file, "--listen", "127.0.0.1:0"] + work
         }
     }
 
