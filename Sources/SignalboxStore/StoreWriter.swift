@@ -127,6 +127,8 @@ final class StoreWriter: @unchecked Sendable {
         var packs: [OutcomePack] = []
         var delta = 0
         let now = options.nowUnixMs()
+        let hasEvents = jobs.contains { if case .append = $0 { true } else { false } }
+        if hasEvents { lookForFile(db) }
         do {
             try transaction(db) {
                 if now + Self.stepMs < lastUnixMs {
@@ -257,7 +259,6 @@ final class StoreWriter: @unchecked Sendable {
             return .full
         }
         guard try hasRoom(db) else { return .diskFull("the gateway's disk is full") }
-        lookForFile(db)
         guard gauges.fileGone.value == 0 else {
             return .failed("the gateway's database file was removed")
         }
