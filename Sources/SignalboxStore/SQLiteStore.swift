@@ -289,8 +289,7 @@ public final class SQLiteStore: DeliveryQueue {
         var duty = StoreInbox<Job>.Duty.none
         inbox.updateQuietly { inbox in
             duty = inbox.add(
-                job, outcomes: outcomes, of: gauges.waiting.value, by: caller,
-                nowNs: SystemClock.monotonicNs)
+                job, outcomes: outcomes, by: caller, nowNs: SystemClock.monotonicNs)
             return duty == .call
         }
         switch duty {

@@ -3,8 +3,8 @@
 /// One thread at a time leads: it takes the jobs, commits them, and looks again. That is the store's own thread, or,
 /// if no thread leads, an idle worker: then no thread has to be woken for the commit or its answers.
 ///
-/// Outcomes alone wait a moment for more of them: the pushes of one event end shortly after each other, and each
-/// commit costs a sync. Nobody waits for outcomes, and any other job ends the wait.
+/// Outcomes alone wait a moment, for more of them or for any other job: each commit costs a sync, and nobody waits for
+/// outcomes. So under a steady load they go with the next event.
 struct StoreInbox<Job> {
     /// What to do about a job that was added.
     enum Duty: Equatable {
@@ -37,8 +37,6 @@ struct StoreInbox<Job> {
     private var outcomeCount = 0
     /// A job other than an outcome is among them.
     private var isUrgent = false
-    /// No other outcome can come soon.
-    private var isComplete = false
     /// When the wait for more outcomes began.
     private var sinceNs: UInt64?
     /// A thread leads: it commits the jobs it took.
@@ -49,21 +47,19 @@ struct StoreInbox<Job> {
     /// An empty inbox. `retryNs`: when the store has work of its own.
     init(retryNs: UInt64? = nil) { self.retryNs = retryNs }
 
-    private var isReady: Bool { isUrgent || isComplete || outcomeCount >= JobGroup.companyMax }
+    private var isReady: Bool { isUrgent || outcomeCount >= JobGroup.companyMax }
 
     /// Adds a job.
     ///
-    /// `outcomes`: how many it settles; nil for any other job. `waiting`: how many deliveries could have an outcome.
+    /// `outcomes`: how many it settles; nil for any other job.
     mutating func add(
-        _ job: Job, outcomes: Int?, of waiting: Int = .max, by caller: Caller = .other,
-        nowNs: @autoclosure () -> UInt64
+        _ job: Job, outcomes: Int?, by caller: Caller = .other, nowNs: @autoclosure () -> UInt64
     ) -> Duty {
         guard !isClosing else { return .refused }
         let (wasEmpty, wasReady) = (jobs.isEmpty, isReady)
         jobs.append(job)
         if let outcomes {
             outcomeCount += outcomes
-            if outcomeCount >= waiting { isComplete = true }
         } else {
             isUrgent = true
         }
@@ -127,7 +123,6 @@ struct StoreInbox<Job> {
         }
         isLed = true
         sinceNs = nil
-        isComplete = false
         // Leftover jobs count as urgent; their outcomes are not recounted.
         isUrgent = !jobs.isEmpty
         outcomeCount = 0
@@ -136,8 +131,8 @@ struct StoreInbox<Job> {
 
 /// The limits of a group of jobs.
 enum JobGroup {
-    /// How long outcomes wait for company, in nanoseconds.
-    static let patienceNs: UInt64 = 2_000_000
+    /// How long outcomes wait for company, in nanoseconds. After a crash, pushes that ended in it are sent again.
+    static let patienceNs: UInt64 = 10_000_000
     /// With so many outcomes, a commit does not wait for more.
     static let companyMax = 32
     /// Most jobs of a group.

@@ -39,17 +39,8 @@ import Testing
         #expect(inbox.take(&group, nowNs: 11).result == false)
     }
 
-    @Test mutating func `the last outcome that can come ends the wait`() {
-        #expect(inbox.put("outcome", outcomes: 1, of: 2) == .call)
-        #expect(inbox.take(&group, nowNs: 10).result == nil)
-        #expect(inbox.put("outcome", outcomes: 1, of: 2) == .call)
-        #expect(inbox.take(&group, nowNs: 11).result == false)
-        #expect(group.count == 2)
-    }
-
     @Test mutating func `outcomes of the next group wait anew`() {
-        _ = inbox.put("outcome", outcomes: 1, of: 2)
-        _ = inbox.put("outcome", outcomes: 1, of: 2)
+        _ = inbox.put("outcomes", outcomes: JobGroup.companyMax)
         #expect(inbox.take(&group, nowNs: 0).result == false)
         end()
         #expect(inbox.put("outcome", outcomes: 1) == .call)
@@ -109,12 +100,12 @@ import Testing
         #expect(inbox.put("event", by: .worker) == .call)
     }
 
-    @Test mutating func `outcomes of a worker call nobody while others can come`() {
+    @Test mutating func `outcomes of a worker call nobody, and go with the next event`() {
         #expect(
-            inbox.put("outcome", outcomes: 1, of: 2, by: .worker, nowNs: 7)
+            inbox.put("outcome", outcomes: 1, by: .worker, nowNs: 7)
                 == .look(atNs: 7 + JobGroup.patienceNs))
         #expect(inbox.lead(&group, nowNs: 8) == false)
-        #expect(inbox.put("outcome", outcomes: 1, of: 2, by: .spareWorker, nowNs: 9) == .lead)
+        #expect(inbox.put("event", by: .spareWorker, nowNs: 9) == .lead)
         #expect(inbox.lead(&group, nowNs: 9) == true)
         #expect(group.count == 2)
         #expect(inbox.led(retryNs: nil) == false)
@@ -149,9 +140,9 @@ import Testing
 
 extension StoreInbox<String> {
     fileprivate mutating func put(
-        _ job: String, outcomes: Int? = nil, of waiting: Int = .max, by caller: Caller = .other,
+        _ job: String, outcomes: Int? = nil, by caller: Caller = .other,
         nowNs: UInt64 = 0
     ) -> Duty {
-        add(job, outcomes: outcomes, of: waiting, by: caller, nowNs: nowNs)
+        add(job, outcomes: outcomes, by: caller, nowNs: nowNs)
     }
 }
