@@ -11,6 +11,8 @@ final class Account: Sendable {
     let origin: String
     /// Name of its provider token among the instance's credentials.
     let providerToken: String
+    /// It is the one at the top level of the config.
+    private let isFirst: Bool
 
     /// It signs tokens with a `.p8` key, and needs no client certificate.
     var usesToken: Bool { !keys.key.isEmpty }
@@ -29,6 +31,7 @@ final class Account: Sendable {
                     : "give either key or certificate, not both")
         }
         self.keys = keys
+        isFirst = place.isEmpty
         providerToken = "provider_token\(place.isEmpty ? "" : ".\(place)")"
         var topic = keys.topic
         var topics = Set(keys.topics)
@@ -103,6 +106,8 @@ final class Account: Sendable {
 
     func endpoint(_ config: Config) -> Endpoint {
         var endpoint = Endpoint(origin: origin, config.connections)
+        // Apple wants a connection for each team; those of one certificate are equal in it, too.
+        endpoint.isShared = isFirst || !usesToken
         endpoint.isOneStreamFirst = usesToken
         endpoint.pingIdleMs = 60 * 60_000
         if !usesToken {

@@ -37,6 +37,7 @@ final class FCM: SendHTTPPlugin {
     func endpoint(app: String) throws(PluginError) -> Endpoint {
         if app != projectID { try config.apps.check(app) }
         var endpoint = Endpoint(origin: config.origin, config.connections)
+        endpoint.isShared = true
         endpoint.isALPNRequired = true
         return endpoint
     }

@@ -50,6 +50,7 @@ final class HMS: SendHTTPPlugin {
     func endpoint(app: String) throws(PluginError) -> Endpoint {
         try config.apps.check(app)
         var endpoint = Endpoint(origin: config.origin, config.connections)
+        endpoint.isShared = true
         endpoint.isALPNRequired = true
         return endpoint
     }

@@ -81,6 +81,7 @@ enum SendHTTPCalls {
         if endpoint.isAtMostOnce { flags |= SBX_ENDPOINT_AT_MOST_ONCE }
         if endpoint.isREST { flags |= SBX_ENDPOINT_REST }
         if endpoint.allowsPrivateOrigins { flags |= SBX_ENDPOINT_PRIVATE_ORIGINS }
+        if endpoint.isShared { flags |= SBX_ENDPOINT_SHARED }
         out.pointee.flags = flags
         out.pointee.origin = kept.text(endpoint.origin)
         out.pointee.ca_file = kept.text(endpoint.caFile)

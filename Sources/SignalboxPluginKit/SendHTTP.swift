@@ -22,6 +22,8 @@ public struct Endpoint: Sendable {
     public var isREST = false
     /// Those may be on private networks, too.
     public var allowsPrivateOrigins = false
+    /// Apps with this and an equal endpoint share connections; for the apps of one credential.
+    public var isShared = false
     /// From submit to answer.
     public var requestTimeoutMs: UInt32 = 0
     /// TCP, TLS and the peer's SETTINGS together.

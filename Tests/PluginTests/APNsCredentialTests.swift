@@ -205,6 +205,8 @@ import Testing
         }
         #expect(try await rig.role.endpoint(app: "com.one").clientIdentity == nil)
         #expect(try await rig.role.endpoint(app: "com.example.app").clientIdentity != nil)
+        // Apple wants a connection for each team.
+        #expect(try await !rig.role.endpoint(app: "com.one").isShared)
         let note = SendRig.note { $0.body = "b" }
         var issuers: [String] = []
         for app in ["com.one", "com.two"] {

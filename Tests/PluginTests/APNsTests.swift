@@ -163,6 +163,7 @@ import Testing
         let endpoint = try await rig.role.endpoint(app: "")
         #expect(endpoint.origin == origin)
         #expect(endpoint.isOneStreamFirst)
+        #expect(endpoint.isShared)
         #expect(!endpoint.isALPNRequired)
         #expect(endpoint.caFile == (more.contains("ca.pem") ? "/tmp/ca.pem" : nil))
         await #expect(throws: PluginFault.self) { try await rig.role.endpoint(app: "com.other") }

@@ -92,8 +92,10 @@ import Testing
         endpoint.requestTimeoutMs = 120_000
         endpoint.connectTimeoutMs = 60_000
         try rig.pool.renew(endpoint)
-        #expect(await rig.outcomes(1) == [1: "200"])
-        #expect(rig.handler.seen.count == 1)
+        #expect(await rig.outcomes(1) == [1: "withdrawn"])
+        rig.submit(2...2)
+        #expect(await rig.outcomes(2)[2] == "200")
+        #expect(rig.handler.paths == ["/2"])
         await rig.end()
         proxy.close()
     }

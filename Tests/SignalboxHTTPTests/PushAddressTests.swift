@@ -144,7 +144,9 @@ import Testing
         var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(rig.server.port)")
         endpoint.caFile = rig.caFile
         try rig.pool.renew(endpoint)
-        #expect(await rig.outcomes(2) == [1: "200", 2: "200"])
+        #expect(await rig.outcomes(2) == [1: "withdrawn", 2: "withdrawn"])
+        rig.submit(3...4)
+        #expect(await rig.outcomes(4).filter { $0.key > 2 } == [3: "200", 4: "200"])
         // What became of the old one is no fault of the new one.
         #expect(rig.events.map(\.kind) == [.connected])
         await rig.end()

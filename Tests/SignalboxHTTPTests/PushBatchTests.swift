@@ -14,7 +14,8 @@ import Testing
         }
         batch.append(item: 1)
         batch.appendRequest(method: word, path: word, body: word, unindexedHeaders: unindexed)
-        return PushBatch(batch, submittedNs: 0)
+        let client = PoolClient(onResults: { _ in }, onAnswer: { _ in }, maySend: { true })
+        return PushBatch(batch, client, submittedNs: 0)
     }
 
     /// Names of the fields that no table keeps.

@@ -129,6 +129,7 @@ final class PushRig: Sendable {
     let handler: ScriptedHandler
     let server: HTTP2Server
     let engine: PushEngine
+    let endpoint: PushEndpoint
     let pool: PushPool
     private let state: StateBox
     private let folder: URL
@@ -186,6 +187,7 @@ final class PushRig: Sendable {
         // Enough even on a busy machine.
         endpoint.requestTimeoutMs = 120_000
         configure(&endpoint)
+        self.endpoint = endpoint
         let box = StateBox()
         state = box
         pool = try engine.makePool(
@@ -201,6 +203,12 @@ final class PushRig: Sendable {
     func submit(
         _ numbers: ClosedRange<Int>, body: String = "{}", authorization: String = "bearer x"
     ) {
+        pool.submit(Self.batch(numbers, body: body, authorization: authorization))
+    }
+
+    static func batch(
+        _ numbers: ClosedRange<Int>, body: String = "{}", authorization: String = "bearer x"
+    ) -> RequestBatch {
         var batch = RequestBatch()
         for number in numbers {
             let method = batch.append(bytes: Array("POST".utf8))
@@ -212,7 +220,7 @@ final class PushRig: Sendable {
             batch.append(item: UInt64(number))
             batch.appendRequest(method: method, path: path, body: text)
         }
-        pool.submit(batch)
+        return batch
     }
 
     /// Waits for `count` results, at most a hundred seconds.

@@ -132,13 +132,16 @@ struct Chance {
     }
 
     mutating func endpoint() -> SendEndpoint {
-        SendEndpoint(
+        var endpoint = SendEndpoint(
             origin: text(), caFile: maybe { $0.text() },
             clientIdentity: maybe { .init(certificate: $0.bytes(), key: $0.bytes()) },
             isALPNRequired: flag(), isOneStreamFirst: flag(), isAtMostOnce: flag(),
             requestTimeoutMs: Int(below(99_999)), connectTimeoutMs: Int(below(99_999)),
             pingIdleMs: Int(below(99_999)), pingTimeoutMs: Int(below(99_999)),
             connectionsMax: Int(below(9)), streamsMax: Int(below(999)))
+        (endpoint.isREST, endpoint.allowsPrivateOrigins) = (flag(), flag())
+        endpoint.isShared = flag()
+        return endpoint
     }
 
     mutating func request() -> IngestRequest {

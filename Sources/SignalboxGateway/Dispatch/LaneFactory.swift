@@ -131,7 +131,7 @@ struct LaneFactory: Sendable {
                     app: app, instance: sender.instance, role: role, endpoint: endpoint,
                     transport: endpoint.isREST
                         ? try rest(endpoint, key, sink, sender.proxies)
-                        : try pool(endpoint, key, sink, sender.proxies),
+                        : try pool(endpoint, of: sender, key, sink),
                     carries: .push, spans: context.spans)
             }
         }
@@ -152,12 +152,14 @@ struct LaneFactory: Sendable {
     }
 
     private func pool(
-        _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink, _ proxies: ProxyRules
+        _ endpoint: SendEndpoint, of sender: InstanceSet.Sender, _ key: LaneKey, _ sink: LaneSink
     ) throws -> PushPool {
-        let log = ConnectionLog(key, context.logger, context.metrics)
+        let log = ConnectionLog(
+            key.name, app: endpoint.isShared ? nil : key.app, context.logger, context.metrics)
         let provider = context.metrics.providerTimes[key.name]
         return try context.runtime.pushes.makePool(
-            endpoint: try endpoint.pushEndpoint(proxies),
+            endpoint: try endpoint.pushEndpoint(sender.proxies),
+            owner: endpoint.isShared ? sender.instance : nil,
             onResults: { sink.answered($0) },
             onEvent: { log.write($0) }, onAnswer: { provider.observe(ns: $0) },
             maySend: { sink.maySend })

@@ -220,7 +220,8 @@ package final class Engine: Sendable {
                     lane.credentialsChanged()
                 }
             }
-            instance.whenEndpointsChange { [weak lanes] in
+            instance.whenEndpointsChange { [weak lanes, weak instance, pushes = runtime.pushes] in
+                if let instance { pushes.outdate(instance) }
                 for lane in lanes?.all ?? [] where lane.key.sender == name {
                     Task { await Self.renew(lane, logger) }
                 }

@@ -5,20 +5,23 @@ internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Log lines and metrics of a lane's push connections.
+/// Log lines and metrics of a sender's push connections to an endpoint.
 final class ConnectionLog: Sendable {
-    private let key: LaneKey
+    private let sender: String
+    /// Nil if apps share the connections.
+    private let app: String?
     private let logger: Logger
     private let metrics: GatewayMetrics
     private let outage = Mutex(ConnectOutage())
 
-    init(_ key: LaneKey, _ logger: Logger, _ metrics: GatewayMetrics) {
-        (self.key, self.logger, self.metrics) = (key, logger, metrics)
+    init(_ sender: String, app: String?, _ logger: Logger, _ metrics: GatewayMetrics) {
+        (self.sender, self.app, self.logger, self.metrics) = (sender, app, logger, metrics)
     }
 
     func write(_ event: PushPoolEvent) {
-        metrics.connectionEvents[key.name, event.kind.rawValue].add()
-        var fields: Logger.Metadata = ["plugin.instance": "\(key.name)", "app": "\(key.app)"]
+        metrics.connectionEvents[sender, event.kind.rawValue].add()
+        var fields: Logger.Metadata = ["plugin.instance": "\(sender)"]
+        if let app { fields["app"] = "\(app)" }
         if let line = line(event) {
             switch line {
             case .began: fields["reason"] = "\(event.text)"

@@ -4,17 +4,14 @@ internal import SignalboxCore
 /// What the connections of a pool tell it.
 extension PoolCore: PushConnectionOwner {
     func connectionReady(_ connection: PushConnection, peerMax: Int) {
-        gates[connection.id]?.connected()
+        gate.connected()
         if let address = addresses[connection.id] { served(at: address) }
         state.connected(connection.id, peerMax: peerMax)
         onEvent(
             PushPoolEvent(
                 kind: .connected, connection: connection.id, text: "",
                 waiting: waiting.count + moved.count))
-        // A connection that was being opened when the certificates changed used the previous ones.
-        if state.isStopping || outdated.contains(connection.id) {
-            perform(state.drain(connection.id))
-        }
+        if state.isStopping { perform(state.drain(connection.id)) }
     }
 
     func connectionSettings(_ connection: PushConnection, peerMax: Int) {
@@ -32,7 +29,8 @@ extension PoolCore: PushConnectionOwner {
     }
 
     func connection(_ connection: PushConnection, ended slot: Int, _ end: StreamEnd) {
-        let flight = slot >= 0 ? slots[slot]?.flight : nil
+        let entry = slot >= 0 ? slots[slot] : nil
+        let flight = entry?.flight
         let status: UInt32? =
             switch end {
             case .answered(let response): response.status
@@ -42,20 +40,21 @@ extension PoolCore: PushConnectionOwner {
         perform(
             state.ended(
                 connection.id, flight, status: status, nowNs: connection.lastReadNs))
-        guard let flight else { return }
+        guard let entry, let flight else { return }
+        let client = entry.batch.client
         if case .answered = end {
-            onAnswer(connection.lastReadNs - min(connection.lastReadNs, flight.sentNs))
+            client.onAnswer(connection.lastReadNs - min(connection.lastReadNs, flight.sentNs))
         }
-        if flight.isOverdue { return late(slot, end) }
+        if flight.isOverdue { return late(slot, end, client) }
         switch end {
         case .answered(let response):
             free(slot)
-            results.append(PushResult(response))
+            add(PushResult(response), for: client)
         case .failed(let fault, let words): fail(slot, fault, words)
-        case .moved where state.isStopping: fail(slot, .stopping)
         case .moved(let isRefused):
+            if let refusal = client.refusal { return fail(slot, refusal) }
             // A GOAWAY concerns the connection, not the request.
-            if isRefused, slots[slot]?.refusals ?? 0 >= Self.refusalsMax {
+            if isRefused, entry.refusals >= Self.refusalsMax {
                 return fail(slot, .unreachable, "the peer refused the stream each time")
             }
             slots[slot]?.connection = nil
@@ -65,10 +64,10 @@ extension PoolCore: PushConnectionOwner {
     }
 
     /// Ends a request that was reported as timed out; only an answer gets a second result.
-    private func late(_ slot: Int, _ end: StreamEnd) {
+    private func late(_ slot: Int, _ end: StreamEnd, _ client: PoolClient) {
         free(slot)
         guard case .answered(let response) = end else { return }
-        results.append(PushResult(response, isLate: true))
+        add(PushResult(response, isLate: true), for: client)
     }
 
     func connectionReadComplete(_ connection: PushConnection) {
@@ -80,12 +79,9 @@ extension PoolCore: PushConnectionOwner {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if wasReady {
             let time = now
-            let gate = gates.removeValue(forKey: connection.id)
             let address = addresses.removeValue(forKey: connection.id)
-            if outdated.remove(connection.id) != nil {
-                state.gone(connection.id)
-            } else if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
-                gate?.failed(wasConnected: true, nowNs: time)
+            if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
+                gate.failed(wasConnected: true, nowNs: time)
                 note(failure: reason, at: address)
                 if let address { failed(at: address) }
             }

@@ -29,7 +29,7 @@ extension PoolCore {
             } else {
                 slots[first.slot]?.flight.isOverdue = true
                 let items = entry.batch.items(of: entry.request)
-                results.append(PushResult(items: items, fault: .timeout))
+                add(PushResult(items: items, fault: .timeout), for: entry.batch.client)
                 // The same deadline as that of a request sent now, so the order is kept.
                 deadlines.append((time + timeoutNs, first.slot, first.generation))
                 perform(state.timedOut(id, entry.flight))
@@ -69,12 +69,14 @@ extension PoolCore {
     func expireWaiting() {
         let time = now
         let fault: TransportFault = state.isFailing ? .unreachable : .timeoutUnsent
+        var hasExpired = false
         waiting.removeAll { slot in
             guard let entry = slots[slot] else { return true }
             guard time >= waitEndNs(entry.batch.submittedNs) else { return false }
             fail(slot, fault, failure)
+            hasExpired = true
             return true
         }
-        if !results.isEmpty { perform(state.starved()) }
+        if hasExpired { perform(state.starved()) }
     }
 }

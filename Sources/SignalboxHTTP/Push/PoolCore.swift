@@ -34,48 +34,41 @@ final class PoolCore: @unchecked Sendable {
     static let waitMaxNs: UInt64 = 60_000_000_000
 
     let eventLoop: any EventLoop
-    private var endpoint: PushEndpoint
-    private var tls: TLSContext
-    private var resumption = TLSResumption()
-    private var gate: HostGate
+    private let endpoint: PushEndpoint
+    private let tls: TLSContext
+    private let resumption = TLSResumption()
+    let gate: HostGate
     private let hosts: HostAddresses
     /// Where connections are, once TCP is connected.
     var addresses: [UInt64: SocketAddress] = [:]
-    var timeoutNs: UInt64
-    private var authority: PinnedBytes
-    /// The gate of each connection: the endpoint may change meanwhile.
-    var gates: [UInt64: HostGate] = [:]
-    private let onResults: @Sendable ([PushResult]) -> Void
+    let timeoutNs: UInt64
+    private let authority: PinnedBytes
     let onEvent: @Sendable (PushPoolEvent) -> Void
-    let onAnswer: @Sendable (UInt64) -> Void
-    private let maySend: @Sendable () -> Bool
     var state: PoolState
     var connections: [UInt64: PushConnection] = [:]
-    /// Connections that were opened, or begun, with certificates that have since been replaced.
-    var outdated: Set<UInt64> = []
     var slots: [Slot?] = []
     private var freeSlots: [Int] = []
     var generation: UInt64 = 0
+    /// Requests of all clients that wait for a stream, in their order: what a provider is told of a new credential
+    /// must not be followed by the previous one.
     var waiting: Deque<Int> = Deque()
-    /// Requests that a peer did not process; they go to the front of `waiting`, in the order they were sent.
+    /// Requests that a peer did not process; they go to the front of those that wait, in the order they were sent.
     var moved: [Int] = []
     /// Deadlines of sent requests: first the time-out, then the end of the wait for a late answer.
     var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
     var deadlineTimer: Scheduled<Void>?
     var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
     private var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
-    var results: [PushResult] = []
+    /// Clients with results to be handed over.
+    private var reporting: [PoolClient] = []
     /// Why the last connect failed, also if one has succeeded since.
     private var lastFailure = ""
-    private var stopped: EventLoopPromise<Void>?
+    /// All clients have left: called once all connections are closed.
+    private var onStopped: (@Sendable () -> Void)?
 
     init(
         endpoint: PushEndpoint, eventLoop: any EventLoop, tls: TLSContext, gate: HostGate,
-        resolver: (any Resolver & Sendable)?,
-        onResults: @escaping @Sendable ([PushResult]) -> Void,
-        onEvent: @escaping @Sendable (PushPoolEvent) -> Void,
-        onAnswer: @escaping @Sendable (UInt64) -> Void,
-        maySend: @escaping @Sendable () -> Bool
+        resolver: (any Resolver & Sendable)?, onEvent: @escaping @Sendable (PushPoolEvent) -> Void
     ) {
         self.endpoint = endpoint
         self.eventLoop = eventLoop
@@ -83,10 +76,7 @@ final class PoolCore: @unchecked Sendable {
         self.gate = gate
         hosts = HostAddresses(eventLoop, system: resolver)
         timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
-        self.onResults = onResults
         self.onEvent = onEvent
-        self.onAnswer = onAnswer
-        self.maySend = maySend
         authority = PinnedBytes(Array(endpoint.authority.utf8))
         state = PoolState(
             connectionsMax: endpoint.connectionsMax, streamsMax: endpoint.streamsMax,
@@ -95,14 +85,15 @@ final class PoolCore: @unchecked Sendable {
 
     // MARK: Entries
 
-    func submit(_ batch: RequestBatch) {
-        let pinned = PushBatch(batch, submittedNs: now)
+    func submit(_ batch: RequestBatch, from client: PoolClient) {
+        let pinned = PushBatch(batch, client, submittedNs: now)
+        client.openCount += batch.requests.count
         for index in batch.requests.indices {
             let slot = freeSlots.popLast() ?? slots.count
             if slot == slots.count { slots.append(nil) }
             slots[slot] = Slot(batch: pinned, request: index)
-            if state.isStopping {
-                fail(slot, .stopping)
+            if let refusal = client.refusal {
+                fail(slot, refusal)
             } else {
                 waiting.append(slot)
             }
@@ -112,41 +103,23 @@ final class PoolCore: @unchecked Sendable {
 
     /// Sends nothing more on a connection that works, if the host's bound allows another connect.
     func leave(connection id: UInt64) {
-        guard state.isReady(id), gates[id]?.leave(nowNs: now) ?? true else { return }
+        guard state.isReady(id), gate.leave(nowNs: now) else { return }
         perform(state.drain(id))
         work()
     }
 
-    func withdraw() {
+    func withdraw(_ client: PoolClient) {
         takeBackMoved()
-        returnWaiting()
+        returnWaiting(of: client, as: .withdrawn)
         report()
     }
 
-    private func returnWaiting() {
-        while let slot = waiting.popFirst() { fail(slot, .withdrawn) }
-    }
-
-    func renew(_ endpoint: PushEndpoint, _ tls: TLSContext, _ gate: HostGate) {
-        let isElsewhere = endpoint.authority != self.endpoint.authority
-        self.endpoint = endpoint
-        self.tls = tls
-        self.gate = gate
-        timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
-        if isElsewhere { authority = PinnedBytes(Array(endpoint.authority.utf8)) }
-        state.adopt(
-            connectionsMax: endpoint.connectionsMax, streamsMax: endpoint.streamsMax,
-            isOneStreamFirst: endpoint.isOneStreamFirst, timeoutNs: timeoutNs,
-            isElsewhere: isElsewhere)
-        // The previous TLS sessions belong to the previous certificates.
-        resumption = TLSResumption()
-        outdated.formUnion(connections.keys)
-        for id in connections.keys.sorted() {
-            // The previous place may answer nothing.
-            if isElsewhere, state.isConnecting(id) { close(id, reason: "the endpoint changed") }
-            perform(state.drain(id))
+    private func returnWaiting(of client: PoolClient, as fault: TransportFault) {
+        waiting.removeAll { slot in
+            guard slots[slot]?.batch.client === client else { return false }
+            fail(slot, fault)
+            return true
         }
-        work()
     }
 
     /// Why the last connect failed; empty if it did not, or one has succeeded since.
@@ -159,20 +132,67 @@ final class PoolCore: @unchecked Sendable {
             inFlight: state.openCount, failure: failure, proxy: endpoint.proxy)
     }
 
-    func stop(deadlineMs: Int, done: EventLoopPromise<Void>) {
-        stopped = done
-        wakeTimer?.task.cancel()
-        waitTimer?.task.cancel()
+    // MARK: Leaving
+
+    /// A client sends nothing more: what waits ends with `refusal`, and what is in flight has until the deadline.
+    /// `isLast`: there is no other, so the connections close.
+    func leave(
+        _ client: PoolClient, as refusal: TransportFault, isLast: Bool, deadlineMs: Int?,
+        done: @escaping @Sendable () -> Void
+    ) {
+        client.refusal = refusal
         takeBackMoved()
-        while let slot = waiting.popFirst() { fail(slot, .stopping) }
-        perform(state.stop())
+        returnWaiting(of: client, as: refusal)
+        if isLast {
+            onStopped = done
+            wakeTimer?.task.cancel()
+            waitTimer?.task.cancel()
+            perform(state.stop())
+            // What becomes of a connection that is being opened is nobody's concern.
+            if deadlineMs == nil { closeConnecting() }
+        } else {
+            client.onOver = done
+        }
         report()
-        if connections.isEmpty { return finishStop() }
+        end(client)
+        if isLast, connections.isEmpty { return finishStop() }
+        guard let deadlineMs, isLast || !client.isOver else { return }
         eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(
             in: .milliseconds(Int64(deadlineMs))
         ) {
-            for id in self.connections.keys.sorted() { self.close(id, reason: "stopping") }
+            if isLast {
+                for id in self.connections.keys.sorted() { self.close(id, reason: "stopping") }
+            } else {
+                self.giveUp(client)
+            }
         }
+    }
+
+    private func closeConnecting() {
+        for id in connections.keys.sorted() where state.isConnecting(id) {
+            close(id, reason: "the endpoint changed")
+        }
+    }
+
+    /// The deadline of a client that has left the others: nobody waits for what it has in flight.
+    private func giveUp(_ client: PoolClient) {
+        for slot in slots.indices {
+            guard let entry = slots[slot], entry.batch.client === client, let id = entry.connection,
+                !entry.flight.isOverdue
+            else { continue }
+            slots[slot]?.flight.isOverdue = true
+            state.gaveUp(id)
+            let items = entry.batch.items(of: entry.request)
+            add(PushResult(items: items, fault: .lost, detail: "stopping"), for: client)
+        }
+        report()
+    }
+
+    private func end(_ client: PoolClient) {
+        guard let done = client.onOver, client.openCount == 0 else { return }
+        client.onOver = nil
+        client.isOver = client.refusal == .stopping
+        done()
     }
 
     // MARK: Work
@@ -183,38 +203,68 @@ final class PoolCore: @unchecked Sendable {
     func work() {
         let time = now
         takeBackMoved()
-        if !waiting.isEmpty, !maySend() { returnWaiting() }
-        // Mostly one connection takes all, and needs no list.
-        var last: PushConnection?
-        var others: [PushConnection] = []
-        while !waiting.isEmpty, let id = state.place(), let connection = connections[id] {
-            guard let slot = waiting.popFirst() else { break }
-            guard let entry = slots[slot] else { continue }
-            // The process may have been stopped: the timer that should have ended the wait is late, too.
-            guard time < lastEndNs(entry.batch.submittedNs) else {
-                fail(slot, .timeoutUnsent)
+        var written = Written()
+        var sending: PoolClient?
+        while let slot = waiting.first {
+            guard let entry = slots[slot] else {
+                waiting.removeFirst()
                 continue
             }
-            guard connection.send(slot: slot, batch: entry.batch, request: entry.request) else {
-                waiting.prepend(slot)
-                perform(state.drain(id))
-                continue
+            if entry.batch.client !== sending {
+                sending = entry.batch.client
+                guard entry.batch.client.maySend() else {
+                    returnWaiting(of: entry.batch.client, as: .withdrawn)
+                    continue
+                }
             }
-            generation += 1
-            slots[slot]?.sent(on: id, generation, state.opened(id, nowNs: time))
-            deadlines.append((time + timeoutNs, slot, generation))
-            if let last, last !== connection, !others.contains(where: { $0 === last }) {
-                others.append(last)
-            }
-            last = connection
+            guard let id = state.place(), let connection = connections[id] else { break }
+            send(slot, entry, on: connection, time, &written)
         }
-        for connection in others where connection !== last { connection.flush() }
-        last?.flush()
+        written.flush()
         report()
         armDeadline()
         guard !waiting.isEmpty else { return }
         armWait()
         perform(state.need(waiting: waiting.count, nowNs: time))
+    }
+
+    /// Sends the first of those that wait.
+    private func send(
+        _ slot: Int, _ entry: Slot, on connection: PushConnection, _ time: UInt64,
+        _ written: inout Written
+    ) {
+        // The process may have been stopped: the timer that should have ended the wait is late, too.
+        guard time < lastEndNs(entry.batch.submittedNs) else {
+            waiting.removeFirst()
+            return fail(slot, .timeoutUnsent)
+        }
+        guard connection.send(slot: slot, batch: entry.batch, request: entry.request) else {
+            return perform(state.drain(connection.id))
+        }
+        waiting.removeFirst()
+        generation += 1
+        slots[slot]?.sent(on: connection.id, generation, state.opened(connection.id, nowNs: time))
+        deadlines.append((time + timeoutNs, slot, generation))
+        written.add(connection)
+    }
+
+    /// Connections with something to write.
+    private struct Written {
+        // Mostly one connection takes all, and needs no list.
+        private var last: PushConnection?
+        private var others: [PushConnection] = []
+
+        mutating func add(_ connection: PushConnection) {
+            if let last, last !== connection, !others.contains(where: { $0 === last }) {
+                others.append(last)
+            }
+            last = connection
+        }
+
+        func flush() {
+            for connection in others where connection !== last { connection.flush() }
+            last?.flush()
+        }
     }
 
     private func takeBackMoved() {
@@ -267,7 +317,6 @@ final class PoolCore: @unchecked Sendable {
         } catch {
             return connectFailed(id, ConnectFault.text(error))
         }
-        gates[id] = gate
         let waitMs = Int64(endpoint.connectTimeoutMs)
         let deadline = NIODeadline.now() + .milliseconds(waitMs)
         connections[id] = PushConnection(
@@ -330,18 +379,13 @@ final class PoolCore: @unchecked Sendable {
     }
 
     func connectFailed(_ id: UInt64, _ reason: String) {
-        (gates.removeValue(forKey: id) ?? gate).failed(wasConnected: false, nowNs: now)
+        gate.failed(wasConnected: false, nowNs: now)
         let address = addresses.removeValue(forKey: id)
-        if outdated.remove(id) != nil {
-            // It says nothing about the current endpoint and certificates.
-            state.gone(id)
-        } else {
-            state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
-            if let address { hosts.failed(address) } else { hosts.noneConnected() }
-            note(failure: reason, at: address)
-            onEvent(PushPoolEvent(kind: .connectFailed, connection: id, text: lastFailure))
-        }
-        if state.isStopping { finishStop() }
+        state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
+        if let address { hosts.failed(address) } else { hosts.noneConnected() }
+        note(failure: reason, at: address)
+        if state.isStopping { return finishStop() }
+        onEvent(PushPoolEvent(kind: .connectFailed, connection: id, text: lastFailure))
         work()
     }
 
@@ -355,7 +399,14 @@ final class PoolCore: @unchecked Sendable {
     func fail(_ slot: Int, _ fault: TransportFault, _ detail: String = "") {
         guard let entry = free(slot) else { return }
         let items = entry.batch.items(of: entry.request)
-        results.append(PushResult(items: items, fault: fault, detail: detail))
+        add(PushResult(items: items, fault: fault, detail: detail), for: entry.batch.client)
+    }
+
+    func add(_ result: PushResult, for client: PoolClient) {
+        guard !client.isOver else { return }
+        if !result.isLate { client.openCount -= 1 }
+        if client.results.isEmpty { reporting.append(client) }
+        client.results.append(result)
     }
 
     /// Frees a slot; returns what it held.
@@ -367,16 +418,20 @@ final class PoolCore: @unchecked Sendable {
     }
 
     func report() {
-        guard !results.isEmpty else { return }
-        let group = results
-        results = []
-        onResults(group)
+        guard !reporting.isEmpty else { return }
+        for client in reporting {
+            let group = client.results
+            client.results = []
+            client.onResults(group)
+            end(client)
+        }
+        reporting.removeAll(keepingCapacity: true)
     }
 
     func finishStop() {
-        guard connections.isEmpty, let promise = stopped else { return }
-        stopped = nil
+        guard connections.isEmpty, let done = onStopped else { return }
+        onStopped = nil
         deadlineTimer?.cancel()
-        promise.succeed(())
+        done()
     }
 }

@@ -43,10 +43,10 @@ struct PoolState {
     /// One in this many of a peer's allowed streams stays free.
     static let spareShare = 64
 
-    private var connectionsMax: Int
-    private var streamsMax: Int
-    private var isOneStreamFirst: Bool
-    private var timeoutNs: UInt64
+    private let connectionsMax: Int
+    private let streamsMax: Int
+    private let isOneStreamFirst: Bool
+    private let timeoutNs: UInt64
     private var connections: [Connection] = []
     private var nextID: UInt64 = 1
     /// Separate backoffs for connects with no other connection, and for additional ones: a peer that accepts
@@ -65,19 +65,6 @@ struct PoolState {
         self.timeoutNs = timeoutNs
     }
 
-    /// The endpoint has changed. `isElsewhere`: earlier failures say nothing about the new one.
-    mutating func adopt(
-        connectionsMax: Int, streamsMax: Int, isOneStreamFirst: Bool, timeoutNs: UInt64,
-        isElsewhere: Bool
-    ) {
-        self.connectionsMax = max(1, connectionsMax)
-        self.streamsMax = streamsMax
-        self.isOneStreamFirst = isOneStreamFirst
-        self.timeoutNs = timeoutNs
-        guard isElsewhere else { return }
-        (firstBackoff, extraBackoff, postponedNs) = (Backoff(), Backoff(), 0)
-    }
-
     func isReady(_ id: UInt64) -> Bool {
         connections.contains { $0.id == id && $0.phase == .ready }
     }
@@ -85,9 +72,6 @@ struct PoolState {
     func isConnecting(_ id: UInt64) -> Bool {
         connections.contains { $0.id == id && $0.phase == .connecting }
     }
-
-    /// A connection of the previous endpoint or certificates has ended.
-    mutating func gone(_ id: UInt64) { connections.removeAll { $0.id == id } }
 
     var readyCount: Int { connections.count { $0.phase == .ready } }
     var connectingCount: Int { connections.count { $0.phase == .connecting } }
@@ -221,6 +205,9 @@ struct PoolState {
         }
         return (hasStalled ? [.stalled(id)] : []) + closable(id)
     }
+
+    /// Records that nobody waits for an open request any more; its stream stays open for a late answer.
+    mutating func gaveUp(_ id: UInt64) { change(id) { $0.overdue += 1 } }
 
     /// Called when requests have waited too long: gives up connections whose peer allows no streams.
     mutating func starved() -> [Action] {

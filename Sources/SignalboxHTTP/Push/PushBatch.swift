@@ -7,10 +7,12 @@ internal import SignalboxCore
 final class PushBatch {
     private let batch: RequestBatch
     private let bytes: PinnedBytes
+    let client: PoolClient
     let submittedNs: UInt64
 
-    init(_ batch: RequestBatch, submittedNs: UInt64) {
+    init(_ batch: RequestBatch, _ client: PoolClient, submittedNs: UInt64) {
         self.batch = batch
+        self.client = client
         bytes = PinnedBytes(batch.bytes)
         self.submittedNs = submittedNs
     }

@@ -1,8 +1,11 @@
 internal import NIOCore
-package import NIOPosix
 public import SignalboxCore
+internal import Synchronization
 
-/// Connections to one endpoint for one sender and app.
+/// Connections to one endpoint, for one sender and app.
+///
+/// Pools of one owner with the same endpoint share their connections; requests are sent in the order in which they were
+/// submitted.
 ///
 /// Every submitted request gets exactly one result that is not late. A request is sent at the
 /// latest six time-outs after its submission while others are answered, or one time-out after it if
@@ -14,48 +17,83 @@ public import SignalboxCore
 ///
 /// All work runs on one event loop, which reports the results; those of one read come together.
 public final class PushPool: Sendable {
+    /// Where it sends now.
+    private struct Place: Sendable {
+        var key: PoolKey
+        var shared: SharedCore
+        var client: PoolClient
+        var isShut = false
+    }
+
     /// Which proxy its connections go through.
     public let proxies: ProxyRules
-    private let core: PoolCore
-    private let gates: HostGates
+    private let cores: PoolCores
+    private let owner: any AnyObject & Sendable
+    private let onEvent: @Sendable (PushPoolEvent) -> Void
+    private let place: Mutex<Place>
 
-    init(core: PoolCore, gates: HostGates, proxies: ProxyRules) {
-        self.core = core
-        self.proxies = proxies
-        self.gates = gates
+    init(
+        _ endpoint: PushEndpoint, _ client: PoolClient, owner: any AnyObject & Sendable,
+        in cores: PoolCores, onEvent: @escaping @Sendable (PushPoolEvent) -> Void
+    ) throws(EndpointError) {
+        self.cores = cores
+        self.owner = owner
+        self.onEvent = onEvent
+        proxies = endpoint.proxies
+        let key = PoolKey(endpoint, owner: owner)
+        let shared = try cores.join(key, onEvent: onEvent)
+        place = Mutex(Place(key: key, shared: shared, client: client))
+    }
+
+    deinit {
+        let place = place.withLock { $0 }
+        if !place.isShut { leave(place, as: .stopping, deadlineMs: 0) }
     }
 
     /// Sends the requests of a batch.
     ///
     /// Thread: any.
-    public func submit(_ batch: RequestBatch) {
-        core.eventLoop.execute { self.core.submit(batch) }
-    }
+    public func submit(_ batch: RequestBatch) { execute { $0.submit(batch, from: $1) } }
 
     /// Sends nothing more on a connection; it closes when its open requests have ended.
     ///
     /// Connections to one host are left at a bounded rate, the same as that of failed connects: above it the connection stays.
     public func leave(connection: UInt64) {
-        core.eventLoop.execute { self.core.leave(connection: connection) }
+        execute { core, _ in core.leave(connection: connection) }
     }
 
     /// Returns requests that wait for a stream, as `.withdrawn`.
-    public func withdraw() {
-        core.eventLoop.execute { self.core.withdraw() }
-    }
+    public func withdraw() { execute { $0.withdraw($1) } }
 
-    /// Connects to this endpoint from now on, with its certificates as they are now; open connections get no more
-    /// requests and finish what they have.
+    /// Connects to this endpoint from now on, with its certificates as they are now: waiting requests come back as
+    /// `.withdrawn`, and open connections finish what they have.
+    ///
+    /// Of pools that share connections, the first one to be renewed after `PushEngine.outdate` opens new ones.
     public func renew(_ endpoint: PushEndpoint) throws(EndpointError) {
-        let tls = try PushTLS.context(endpoint)
-        let gate = gates.gate(endpoint)
-        core.eventLoop.execute { self.core.renew(endpoint, tls, gate) }
+        let key = PoolKey(endpoint, owner: owner)
+        if owner is OneOwner { cores.outdate(of: owner) }
+        let (old, fault) = place.withLock { place -> (Place?, EndpointError?) in
+            guard !place.isShut, place.key != key || !cores.isCurrent(key, place.shared) else {
+                return (nil, nil)
+            }
+            do throws(EndpointError) {
+                let old = place
+                place = Place(
+                    key: key, shared: try cores.join(key, onEvent: onEvent),
+                    client: old.client.successor)
+                return (old, nil)
+            } catch {
+                return (nil, error)
+            }
+        }
+        if let fault { throw fault }
+        if let old { leave(old, as: .withdrawn, deadlineMs: nil) }
     }
 
-    /// The pool's current status.
+    /// The current status of its connections.
     public func status() async -> PushPoolStatus {
         await withCheckedContinuation { continuation in
-            core.eventLoop.execute { continuation.resume(returning: self.core.status) }
+            execute { core, _ in continuation.resume(returning: core.status) }
         }
     }
 
@@ -63,66 +101,30 @@ public final class PushPool: Sendable {
     ///
     /// It waits neither for late answers nor for connections that answer nothing.
     public func shutdown(deadlineMs: Int) async {
-        let done = core.eventLoop.makePromise(of: Void.self)
-        core.eventLoop.execute { self.core.stop(deadlineMs: deadlineMs, done: done) }
-        try? await done.futureResult.get()
-    }
-}
-
-/// The event loops that pools run on.
-public final class PushEngine: Sendable {
-    private let group: MultiThreadedEventLoopGroup
-    private let gates = HostGates()
-
-    /// Finds the addresses of a host, in place of the system's resolver.
-    private let resolver: (any Resolver & Sendable)?
-
-    /// Starts `threads` event loops; fails if the system has no descriptors or threads for them.
-    public convenience init(threads: Int) throws(ResourceError) {
-        try self.init(threads: threads, resolver: nil)
-    }
-
-    package init(
-        threads: Int, resolver: (any Resolver & Sendable)?
-    ) throws(ResourceError) {
-        self.resolver = resolver
-        group = try EventLoops.group(threads: threads, name: "sbx-push")
-        PipeSignal.settle(group)
-    }
-
-    /// Makes a pool; fails if the endpoint's certificates are unreadable. The error says whether it
-    /// may work later.
-    ///
-    /// The closures are called on the pool's event loop and must return quickly. While `maySend` is false, nothing
-    /// is sent: requests come back as `.withdrawn`. `onAnswer` gets the nanoseconds from sending to each answer.
-    public func makePool(
-        endpoint: PushEndpoint, onResults: @escaping @Sendable ([PushResult]) -> Void,
-        onEvent: @escaping @Sendable (PushPoolEvent) -> Void,
-        onAnswer: @escaping @Sendable (UInt64) -> Void = { _ in },
-        maySend: @escaping @Sendable () -> Bool
-    ) throws(EndpointError) -> PushPool {
-        let core = PoolCore(
-            endpoint: endpoint, eventLoop: group.next(), tls: try PushTLS.context(endpoint),
-            gate: gates.gate(endpoint), resolver: resolver, onResults: onResults, onEvent: onEvent,
-            onAnswer: onAnswer, maySend: maySend)
-        return PushPool(core: core, gates: gates, proxies: endpoint.proxies)
-    }
-
-    /// Throws if no pool can be made for an endpoint: its CA file or client certificate is unusable. Connects nowhere.
-    public static func check(_ endpoint: PushEndpoint) throws(EndpointError) {
-        _ = try PushTLS.context(endpoint)
-    }
-
-    /// Calls back once each event loop has had its turn.
-    public func turn(_ done: @escaping @Sendable () -> Void) {
-        var next = done
-        for loop in group.makeIterator() {
-            let after = next
-            next = { loop.execute(after) }
+        let place = place.withLock { place -> Place? in
+            guard !place.isShut else { return nil }
+            place.isShut = true
+            return place
         }
-        next()
+        guard let place else { return }
+        await withCheckedContinuation { continuation in
+            leave(place, as: .stopping, deadlineMs: deadlineMs) { continuation.resume() }
+        }
     }
 
-    /// Ends the event loops; all pools must be shut down first.
-    public func shutdown() async { try? await group.shutdownGracefully() }
+    private func execute(_ work: @escaping @Sendable (PoolCore, PoolClient) -> Void) {
+        let (core, client) = place.withLock { ($0.shared.core, $0.client) }
+        core.eventLoop.execute { work(core, client) }
+    }
+
+    private func leave(
+        _ place: Place, as refusal: TransportFault, deadlineMs: Int?,
+        done: @escaping @Sendable () -> Void = {}
+    ) {
+        let isLast = cores.leave(place.key, place.shared)
+        let (core, client) = (place.shared.core, place.client)
+        core.eventLoop.execute {
+            core.leave(client, as: refusal, isLast: isLast, deadlineMs: deadlineMs, done: done)
+        }
+    }
 }

@@ -18,6 +18,8 @@ public struct SendEndpoint: Sendable, Hashable {
     public var isREST = false
     /// Requests may name origins on private networks.
     public var allowsPrivateOrigins = false
+    /// Apps with an equal endpoint share connections.
+    public var isShared = false
     /// 0 means the engine's default, here and below unless noted.
     public var requestTimeoutMs: Int
     /// TCP, TLS and SETTINGS together.

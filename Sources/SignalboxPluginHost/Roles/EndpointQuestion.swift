@@ -59,6 +59,7 @@ enum EndpointQuestion {
             connectionsMax: Int(raw.connections_max), streamsMax: Int(raw.streams_max))
         endpoint.isREST = raw.flags & SBX_ENDPOINT_REST != 0
         endpoint.allowsPrivateOrigins = raw.flags & SBX_ENDPOINT_PRIVATE_ORIGINS != 0
+        endpoint.isShared = raw.flags & SBX_ENDPOINT_SHARED != 0
         return .success(endpoint)
     }
 

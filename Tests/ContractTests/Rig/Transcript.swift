@@ -124,7 +124,7 @@ struct Transcript: Sendable {
     mutating func add(_ endpoint: SendEndpoint) {
         let flags =
             (endpoint.isALPNRequired ? 1 : 0) + (endpoint.isOneStreamFirst ? 2 : 0)
-            + (endpoint.isAtMostOnce ? 4 : 0)
+            + (endpoint.isAtMostOnce ? 4 : 0) + (endpoint.isShared ? 32 : 0)
         add(
             "endpoint \(endpoint.origin) ca=\(endpoint.caFile ?? "") flags=\(flags) "
                 + "request=\(endpoint.requestTimeoutMs) connect=\(endpoint.connectTimeoutMs) "

@@ -13,6 +13,8 @@
                                               a client certificate, and the pings, streams and connect_timeout_ms are its own.
                                               Since 1.1 */
 #define SBX_ENDPOINT_PRIVATE_ORIGINS 16u   /* requests may also name origins on private networks. Since 1.1 */
+#define SBX_ENDPOINT_SHARED 32u            /* apps with this and an equal endpoint share connections, on which requests go in their order;
+                                              for the apps of one credential. Since 1.1 */
 typedef struct sbx_endpoint {
   uint32_t struct_size, flags;      /* SBX_ENDPOINT_* */
   sbx_str origin;                   /* "https://api.push.apple.com:443" */

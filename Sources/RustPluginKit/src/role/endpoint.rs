@@ -29,6 +29,8 @@ pub struct Endpoint {
     pub is_rest: bool,
     /// Those may be on private networks, too.
     pub allows_private_origins: bool,
+    /// Apps with this and an equal endpoint share connections; for the apps of one credential.
+    pub is_shared: bool,
     /// From sending a request to its answer.
     pub request_timeout_ms: u32,
     /// For TCP, TLS and the peer's SETTINGS together.
@@ -65,6 +67,7 @@ impl Endpoint {
             (own.is_at_most_once, SBX_ENDPOINT_AT_MOST_ONCE),
             (own.is_rest, SBX_ENDPOINT_REST),
             (own.allows_private_origins, SBX_ENDPOINT_PRIVATE_ORIGINS),
+            (own.is_shared, SBX_ENDPOINT_SHARED),
         ];
         let full = sbx_endpoint {
             struct_size: (*out).struct_size,

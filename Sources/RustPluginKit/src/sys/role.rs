@@ -13,6 +13,7 @@ constants! {
     SBX_ENDPOINT_AT_MOST_ONCE: u32 = 4;
     SBX_ENDPOINT_REST: u32 = 8;
     SBX_ENDPOINT_PRIVATE_ORIGINS: u32 = 16;
+    SBX_ENDPOINT_SHARED: u32 = 32;
     SBX_ROLE_INGEST: &str = "sbx.role.ingest/1";
     SBX_SVC_OBSERVE_HOST: &str = "sbx.observe-host/1";
     SBX_ROLE_OBSERVE: &str = "sbx.role.observe/1";

@@ -4,8 +4,9 @@ internal import SignalboxJSON
 extension SendEndpoint: WireRecord {
     static let layout = WireLayout(
         Self.init, \.origin, \.caFile, \.clientIdentity, \.isALPNRequired,
-        \.isOneStreamFirst, \.isAtMostOnce, \.isREST, \.allowsPrivateOrigins, \.requestTimeoutMs,
-        \.connectTimeoutMs, \.pingIdleMs, \.pingTimeoutMs, \.connectionsMax, \.streamsMax)
+        \.isOneStreamFirst, \.isAtMostOnce, \.isREST, \.allowsPrivateOrigins, \.isShared,
+        \.requestTimeoutMs, \.connectTimeoutMs, \.pingIdleMs, \.pingTimeoutMs, \.connectionsMax,
+        \.streamsMax)
 }
 
 /// A client's certificate with its key.

@@ -4,7 +4,7 @@ internal import SignalboxCore
 /// Constants of the protocol between a gateway and a plugin's process.
 enum Wire {
     /// Raised with every change of a message, because the runner may be a program of another version.
-    static let version: UInt32 = 10
+    static let version: UInt32 = 11
     /// Largest message in bytes; a peer that announces a longer one is malformed.
     static let bytesMax = 32 << 20
     /// Bytes of the header of each message: length, method, kind, call number.

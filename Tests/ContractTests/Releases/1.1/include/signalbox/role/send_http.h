@@ -9,7 +9,7 @@ typedef struct sbx_send_http {
   uint32_t struct_size;
   uint32_t max_batch;  /* most deliveries or responses per call; 0: the host's choice; never over 512 */
   /* Where to connect for an app (empty: the default app). Asked once per app after start() and again
-   * after a reload; connections of two apps are never shared.
+   * after a reload; connections of two apps are never shared, unless both endpoints have SBX_ENDPOINT_SHARED.
    * Statuses: OK, NOT_FOUND (no such app), INVALID. Thread: [control]. State: [started]. Since 1.0. */
   sbx_status (*endpoint)(sbx_instance *instance, sbx_str app, sbx_endpoint *endpoint, sbx_error *error);
   /* Renders deliveries of one app. Every delivery ends up in exactly one request or one settle();
