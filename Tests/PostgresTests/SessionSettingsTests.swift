@@ -58,4 +58,30 @@ import Testing
         #expect([inside, alone].map { $0.text(0, 0) } == ["read committed", "read committed"])
         try await rig.end()
     }
+
+    /// The plans that a database keeps which nobody has analysed yet.
+    @Test func `rows are found by their keys, whatever the statistics of a table say`()
+        async throws
+    {
+        let session = try rig.session(try await rig.open())
+        for statement in [
+            QueueSQL.seeNew, QueueSQL.see, QueueSQL.known, QueueSQL.endBlocks, QueueSQL.markBlocks,
+            QueueSQL.heldBlocks, QueueSQL.takeBlocks, QueueSQL.extendBlocks, QueueSQL.endRows,
+            QueueSQL.takeRows, DeviceTables.ofUsers,
+        ] {
+            let count = (1...9).last { statement.sql.contains("$\($0)") } ?? 0
+            let values = [String](repeating: "NULL", count: count).joined(separator: ", ")
+            let plan = try session.transaction { transaction throws(TransactionFault) in
+                for sql in [
+                    "SET LOCAL plan_cache_mode = force_generic_plan",
+                    "PREPARE found AS \(statement.sql)",
+                ] { transaction.send(Statement("", sql)) }
+                let rows = try transaction.run(Statement("", "EXPLAIN EXECUTE found (\(values))"))
+                transaction.send(Statement("", "DEALLOCATE found"))
+                return (0..<rows.count).map { rows.text($0, 0) }
+            }
+            #expect(!plan.contains { $0.contains("Seq Scan") }, "\(statement.name)")
+        }
+        try await rig.end()
+    }
 }

@@ -14,6 +14,14 @@ struct Limits {
         ("transform_null_equals", "off", 0),
         ("row_security", "on", 0),
         ("DateStyle", "ISO, MDY", 0),
+        // Statements find rows by their keys. The planner reads a table from end to end if its statistics are from a time when it was
+        // empty, and keeps that plan while the table grows.
+        ("enable_seqscan", "off", 0),
+        ("enable_bitmapscan", "off", 0),
+        ("enable_hashjoin", "off", 0),
+        ("enable_mergejoin", "off", 0),
+        // A plan that it was told to avoid, and has no other for, counts as costly enough to be compiled.
+        ("jit", "off", 0),
         // A connection that waits for work, and one that listens.
         ("idle_session_timeout", "0", 140_000),
         // Its statements have their own limit.

@@ -3,7 +3,7 @@ internal import SignalboxTables
 
 /// How the devices of many users are looked up at once.
 enum DeviceTables {
-    private static let ofUsers = Statement(
+    static let ofUsers = Statement(
         "devices_of_users",
         """
         SELECT wanted.place, app, user_id, \(DeviceTable.own)

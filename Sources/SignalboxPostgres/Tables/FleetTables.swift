@@ -22,11 +22,13 @@ enum FleetTables {
           FROM signalbox.block
           UNION ALL
           SELECT lane, CASE WHEN due > $1::bigint THEN owner ELSE 0 END, 1, due
-          FROM signalbox.delivery)
-        SELECT l.sender, l.app, l.kind, coalesce(w.life, 0), coalesce(sum(w.n), 0)::bigint,
-          min(w.due) FILTER (WHERE w.due BETWEEN 1 AND $1::bigint)
-        FROM signalbox.lane l LEFT JOIN work w ON w.lane = l.id
-        GROUP BY l.id, coalesce(w.life, 0)
+          FROM signalbox.delivery
+          UNION ALL SELECT id, 0, 0, NULL FROM signalbox.lane),
+          sums AS (SELECT lane, life, sum(n)::bigint AS n,
+              min(due) FILTER (WHERE due BETWEEN 1 AND $1::bigint) AS due
+            FROM work GROUP BY lane, life)
+        SELECT l.sender, l.app, l.kind, s.life, s.n, s.due
+        FROM sums s JOIN signalbox.lane l ON l.id = s.lane
         """)
 
     static func read(
