@@ -4,7 +4,7 @@ public import SignalboxCore
 /// The tables that have the same statements in every engine.
 extension PostgresStore: TableStore, DeviceRegistry, KeyValueStore, Outbox {
     /// Users per look-up.
-    public static var usersMax: Int { 2_048 }
+    public static var usersMax: Int { 4_096 }
     /// The database's clock.
     public var tableNowMs: Int64 { clock.nowUnixMs }
     /// Most deliveries that may wait.

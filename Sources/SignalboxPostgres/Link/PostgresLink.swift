@@ -166,28 +166,37 @@ final class PostgresLink {
 
     /// Waits for the answers to all that was sent since the last call.
     func finish(byNs deadlineNs: UInt64) throws(PostgresFault) -> [Rows] {
+        var all: [Rows] = []
+        try finish(byNs: deadlineNs) { all.append($0) }
+        return all
+    }
+
+    /// Hands over the answer to each statement, in their order, while the server works on the next ones.
+    func finish(byNs deadlineNs: UInt64, _ read: (Rows) -> Void) throws(PostgresFault) {
         let expected = sent
         sent = []
         statementCount = 0
         if let fault { throw fault }
         guard PQpipelineSync(connection) == 1 else { throw lost() }
-        var rows: [Rows] = []
+        var count = 0
         var refusal: PostgresFault?
         for part in expected {
             let result = try next(deadlineNs)
             guard let result else { throw lost() }
-            let found = Rows(result)
+            let rows = Rows(result)
             switch PQresultStatus(result) {
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK: break
             case PGRES_PIPELINE_ABORTED: forget(part)
             default:
                 forget(part)
                 guard isAlive else { throw lost() }
-                if refusal == nil { refusal = Self.refusal(result, statement: rows.count) }
+                if refusal == nil { refusal = Self.refusal(result, statement: count) }
             }
-            if case .statement = part { rows.append(found) }
             // The end of this statement's results.
             if let more = try next(deadlineNs) { PQclear(more) }
+            guard case .statement = part else { continue }
+            count += 1
+            if refusal == nil { read(rows) }
         }
         let end = try next(deadlineNs)
         guard let end, PQresultStatus(end) == PGRES_PIPELINE_SYNC else {
@@ -196,7 +205,6 @@ final class PostgresLink {
         }
         PQclear(end)
         if let refusal { throw refusal }
-        return rows
     }
 
     private func forget(_ part: Sent) {

@@ -8,7 +8,7 @@ final class FoundRow: TableRow {
 
     private init(_ rows: Rows) { self.rows = rows }
 
-    static func each(_ rows: Rows, _ body: (any TableRow) throws -> Void) throws {
+    static func each(_ rows: Rows, _ body: (any TableRow) throws -> Void) rethrows {
         let found = FoundRow(rows)
         for row in 0..<rows.count {
             found.row = row

@@ -5,24 +5,34 @@ internal import SignalboxTables
 enum DeviceTables {
     static let ofUsers = Statement(
         "devices_of_users",
-        """
-        SELECT wanted.place, app, user_id, \(DeviceTable.own)
-        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (wanted_app, wanted_user, place)
-          JOIN signalbox.device ON user_id = wanted_user AND (wanted_app = '' OR app = wanted_app)
-        ORDER BY wanted.place
-        """)
+        "SELECT app, user_id, \(DeviceTable.own) FROM signalbox.device WHERE user_id = ANY ($1::text[])"
+    )
+
+    /// Users per statement: while their devices are read here, the server looks up those of the next.
+    private static let partMax = 256
 
     static func devices(
         of users: ArraySlice<UserKey>, nowUnixMs: Int64, _ tables: PostgresTables,
         _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
     ) throws {
-        let values = Parameters(users.map(\.app), users.map(\.user))
-        let rows = try tables.link.run(ofUsers, values, byNs: tables.deadlineNs)
-        var groups = DeviceTable.OfUsers(users, found)
-        try FoundRow.each(rows) { row in
-            groups.add(
-                DeviceTable.device(row, from: 1, nowUnixMs: nowUnixMs), at: Int(row.number(0)) - 1)
+        let parts = stride(from: users.startIndex, to: users.endIndex, by: partMax).map {
+            users[$0..<min($0 + partMax, users.endIndex)]
         }
-        groups.finish()
+        for part in parts { tables.link.send(ofUsers, Parameters(part.map(\.user))) }
+        var rest = parts[...]
+        try tables.link.finish(byNs: tables.deadlineNs) { rows in
+            guard let part = rest.popFirst() else { return }
+            var all: [String: [RegisteredDevice]] = [:]
+            FoundRow.each(rows) { row in
+                let device = DeviceTable.device(row, nowUnixMs: nowUnixMs)
+                all[device.device.user, default: []].append(device)
+            }
+            for user in part {
+                let devices = (all[user.user] ?? []).filter {
+                    user.app.isEmpty || $0.device.app == user.app
+                }
+                found(user, DeviceTable.newestFirst(devices))
+            }
+        }
     }
 }

@@ -1,0 +1,41 @@
+import PluginRig
+import SignalboxCore
+import Testing
+
+@testable import SignalboxPostgres
+
+/// Devices of more users than one statement asks for.
+@Suite struct LookUpTests {
+    @Test func `many users are looked up at once, each in the app that was asked for`() async throws
+    {
+        let rig = try await DatabaseRig()
+        let store = try await rig.open()
+        let names = (0..<700).map { "u\($0)" }
+        let devices = names.flatMap { name in
+            ["a", "b"].map {
+                Device(app: $0, platform: "ios", token: "\(name)-\($0)", user: name)
+            }
+        }
+        try await withCheckedThrowingContinuation { continuation in
+            store.change(
+                devices.map { DeviceChange(kind: .registered, device: $0) }, reports: []
+            ) { continuation.resume(with: $0) }
+        }
+        let users =
+            names.map { UserKey(app: "a", user: $0) } + [UserKey(app: "", user: "u7")]
+            + [UserKey(app: "a", user: "nobody")]
+        let found = try await withCheckedThrowingContinuation { continuation in
+            store.devices(of: users) { continuation.resume(with: $0) }
+        }
+        #expect(found.count == users.count)
+        #expect(
+            names.allSatisfy { name in
+                found[UserKey(app: "a", user: name)]?.map(\.device.token) == ["\(name)-a"]
+            })
+        #expect(
+            found[UserKey(app: "", user: "u7")].map { Set($0.map(\.device.token)) }
+                == ["u7-a", "u7-b"])
+        #expect(found[UserKey(app: "a", user: "nobody")]?.isEmpty == true)
+        try await rig.end()
+    }
+}
