@@ -47,7 +47,7 @@ final class PoolCore: @unchecked Sendable {
     var state: PoolState
     var connections: [UInt64: PushConnection] = [:]
     var slots: [Slot?] = []
-    private var freeSlots: [Int] = []
+    var freeSlots: [Int] = []
     var generation: UInt64 = 0
     /// Requests of all clients that wait for a stream, in their order: what a provider is told of a new credential
     /// must not be followed by the previous one.
@@ -58,13 +58,13 @@ final class PoolCore: @unchecked Sendable {
     var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
     var deadlineTimer: Scheduled<Void>?
     var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
-    private var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
+    var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
     /// Clients with results to be handed over.
-    private var reporting: [PoolClient] = []
+    var reporting: [PoolClient] = []
     /// Why the last connect failed, also if one has succeeded since.
     private var lastFailure = ""
     /// All clients have left: called once all connections are closed.
-    private var onStopped: (@Sendable () -> Void)?
+    var onStopped: (@Sendable () -> Void)?
 
     init(
         endpoint: PushEndpoint, eventLoop: any EventLoop, tls: TLSContext, gate: HostGate,
@@ -108,20 +108,6 @@ final class PoolCore: @unchecked Sendable {
         work()
     }
 
-    func withdraw(_ client: PoolClient) {
-        takeBackMoved()
-        returnWaiting(of: client, as: .withdrawn)
-        report()
-    }
-
-    private func returnWaiting(of client: PoolClient, as fault: TransportFault) {
-        waiting.removeAll { slot in
-            guard slots[slot]?.batch.client === client else { return false }
-            fail(slot, fault)
-            return true
-        }
-    }
-
     /// Why the last connect failed; empty if it did not, or one has succeeded since.
     var failure: String { state.isFailing ? lastFailure : "" }
 
@@ -130,69 +116,6 @@ final class PoolCore: @unchecked Sendable {
             ready: state.readyCount, connecting: state.connectingCount,
             draining: state.drainingCount, waiting: waiting.count + moved.count,
             inFlight: state.openCount, failure: failure, proxy: endpoint.proxy)
-    }
-
-    // MARK: Leaving
-
-    /// A client sends nothing more: what waits ends with `refusal`, and what is in flight has until the deadline.
-    /// `isLast`: there is no other, so the connections close.
-    func leave(
-        _ client: PoolClient, as refusal: TransportFault, isLast: Bool, deadlineMs: Int?,
-        done: @escaping @Sendable () -> Void
-    ) {
-        client.refusal = refusal
-        takeBackMoved()
-        returnWaiting(of: client, as: refusal)
-        if isLast {
-            onStopped = done
-            wakeTimer?.task.cancel()
-            waitTimer?.task.cancel()
-            perform(state.stop())
-            // What becomes of a connection that is being opened is nobody's concern.
-            if deadlineMs == nil { closeConnecting() }
-        } else {
-            client.onOver = done
-        }
-        report()
-        end(client)
-        if isLast, connections.isEmpty { return finishStop() }
-        guard let deadlineMs, isLast || !client.isOver else { return }
-        eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(
-            in: .milliseconds(Int64(deadlineMs))
-        ) {
-            if isLast {
-                for id in self.connections.keys.sorted() { self.close(id, reason: "stopping") }
-            } else {
-                self.giveUp(client)
-            }
-        }
-    }
-
-    private func closeConnecting() {
-        for id in connections.keys.sorted() where state.isConnecting(id) {
-            close(id, reason: "the endpoint changed")
-        }
-    }
-
-    /// The deadline of a client that has left the others: nobody waits for what it has in flight.
-    private func giveUp(_ client: PoolClient) {
-        for slot in slots.indices {
-            guard let entry = slots[slot], entry.batch.client === client, let id = entry.connection,
-                !entry.flight.isOverdue
-            else { continue }
-            slots[slot]?.flight.isOverdue = true
-            state.gaveUp(id)
-            let items = entry.batch.items(of: entry.request)
-            add(PushResult(items: items, fault: .lost, detail: "stopping"), for: client)
-        }
-        report()
-    }
-
-    private func end(_ client: PoolClient) {
-        guard let done = client.onOver, client.openCount == 0 else { return }
-        client.onOver = nil
-        client.isOver = client.refusal == .stopping
-        done()
     }
 
     // MARK: Work
@@ -267,7 +190,7 @@ final class PoolCore: @unchecked Sendable {
         }
     }
 
-    private func takeBackMoved() {
+    func takeBackMoved() {
         guard !moved.isEmpty else { return }
         moved.sort { slots[$0]?.generation ?? 0 < slots[$1]?.generation ?? 0 }
         waiting.prepend(contentsOf: moved)
@@ -371,7 +294,7 @@ final class PoolCore: @unchecked Sendable {
     func failed(at address: SocketAddress) { hosts.failed(address) }
 
     /// Ends a connection, whether it has a channel yet or not.
-    private func close(_ id: UInt64, reason: String) {
+    func close(_ id: UInt64, reason: String) {
         guard let connection = connections[id] else { return }
         guard !connection.hasChannel else { return connection.close(reason: reason) }
         connections[id] = nil
@@ -394,44 +317,5 @@ final class PoolCore: @unchecked Sendable {
         var place = address?.ipAddress.map { $0 == endpoint.host ? "" : " (\($0))" } ?? ""
         if let proxy = endpoint.proxy { place = " through \(proxy)" }
         lastFailure = "\(endpoint.authority)\(place): \(reason)"
-    }
-
-    func fail(_ slot: Int, _ fault: TransportFault, _ detail: String = "") {
-        guard let entry = free(slot) else { return }
-        let items = entry.batch.items(of: entry.request)
-        add(PushResult(items: items, fault: fault, detail: detail), for: entry.batch.client)
-    }
-
-    func add(_ result: PushResult, for client: PoolClient) {
-        guard !client.isOver else { return }
-        if !result.isLate { client.openCount -= 1 }
-        if client.results.isEmpty { reporting.append(client) }
-        client.results.append(result)
-    }
-
-    /// Frees a slot; returns what it held.
-    @discardableResult
-    func free(_ slot: Int) -> Slot? {
-        guard let entry = slots[slot].take() else { return nil }
-        freeSlots.append(slot)
-        return entry
-    }
-
-    func report() {
-        guard !reporting.isEmpty else { return }
-        for client in reporting {
-            let group = client.results
-            client.results = []
-            client.onResults(group)
-            end(client)
-        }
-        reporting.removeAll(keepingCapacity: true)
-    }
-
-    func finishStop() {
-        guard connections.isEmpty, let done = onStopped else { return }
-        onStopped = nil
-        deadlineTimer?.cancel()
-        done()
     }
 }
