@@ -2,6 +2,7 @@ internal import DequeModule
 internal import NIOCore
 internal import NIOPosix
 internal import SignalboxCore
+internal import Synchronization
 
 /// The implementation of a pool.
 ///
@@ -34,6 +35,8 @@ final class PoolCore: @unchecked Sendable {
     static let waitMaxNs: UInt64 = 60_000_000_000
 
     let eventLoop: any EventLoop
+    /// Changed under the lock of `PoolCores`.
+    let clientCount = Atomic(1)
     private let endpoint: PushEndpoint
     private let tls: TLSContext
     private let resumption = TLSResumption()

@@ -23,22 +23,13 @@ struct PoolKey: Hashable, Sendable {
     }
 }
 
-/// A core with the number of its clients.
-final class SharedCore: Sendable {
-    let core: PoolCore
-    /// Changed under the lock of `PoolCores`.
-    fileprivate let clients = Atomic(1)
-
-    fileprivate init(_ core: PoolCore) { self.core = core }
-}
-
 /// The connections of all pools: one core for those with the same key, as long as one of them uses it.
 final class PoolCores: Sendable {
     private let group: MultiThreadedEventLoopGroup
     /// Finds the addresses of a host, in place of the system's resolver.
     private let resolver: (any Resolver & Sendable)?
     private let gates = HostGates()
-    private let current = Mutex<[PoolKey: SharedCore]>([:])
+    private let current = Mutex<[PoolKey: PoolCore]>([:])
 
     init(_ group: MultiThreadedEventLoopGroup, resolver: (any Resolver & Sendable)?) {
         self.group = group
@@ -48,34 +39,33 @@ final class PoolCores: Sendable {
     /// The core for a key; `onEvent` counts if it is new.
     func join(
         _ key: PoolKey, onEvent: @escaping @Sendable (PushPoolEvent) -> Void
-    ) throws(EndpointError) -> SharedCore {
-        try current.withLock { current throws(EndpointError) -> SharedCore in
-            if let shared = current[key] {
-                shared.clients.add(1, ordering: .relaxed)
-                return shared
+    ) throws(EndpointError) -> PoolCore {
+        try current.withLock { current throws(EndpointError) -> PoolCore in
+            if let core = current[key] {
+                core.clientCount.add(1, ordering: .relaxed)
+                return core
             }
             let core = PoolCore(
                 endpoint: key.endpoint, eventLoop: group.next(),
                 tls: try PushTLS.context(key.endpoint), gate: gates.gate(key.endpoint),
                 resolver: resolver, onEvent: onEvent)
-            let shared = SharedCore(core)
-            current[key] = shared
-            return shared
+            current[key] = core
+            return core
         }
     }
 
     /// Returns whether that was the core's last client.
-    func leave(_ key: PoolKey, _ shared: SharedCore) -> Bool {
+    func leave(_ key: PoolKey, _ core: PoolCore) -> Bool {
         current.withLock { current in
-            let left = shared.clients.subtract(1, ordering: .relaxed).newValue
-            if left == 0, current[key] === shared { current[key] = nil }
+            let left = core.clientCount.subtract(1, ordering: .relaxed).newValue
+            if left == 0, current[key] === core { current[key] = nil }
             return left == 0
         }
     }
 
     /// Whether a new pool would use this core.
-    func isCurrent(_ key: PoolKey, _ shared: SharedCore) -> Bool {
-        current.withLock { $0[key] === shared }
+    func isCurrent(_ key: PoolKey, _ core: PoolCore) -> Bool {
+        current.withLock { $0[key] === core }
     }
 
     /// Whoever joins from now on gets new connections.

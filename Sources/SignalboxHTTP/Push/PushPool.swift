@@ -20,7 +20,7 @@ public final class PushPool: Sendable {
     /// Where it sends now.
     private struct Place: Sendable {
         var key: PoolKey
-        var shared: SharedCore
+        var core: PoolCore
         var client: PoolClient
         var isShut = false
     }
@@ -41,8 +41,8 @@ public final class PushPool: Sendable {
         self.onEvent = onEvent
         proxies = endpoint.proxies
         let key = PoolKey(endpoint, owner: owner)
-        let shared = try cores.join(key, onEvent: onEvent)
-        place = Mutex(Place(key: key, shared: shared, client: client))
+        let core = try cores.join(key, onEvent: onEvent)
+        place = Mutex(Place(key: key, core: core, client: client))
     }
 
     deinit {
@@ -72,21 +72,14 @@ public final class PushPool: Sendable {
     public func renew(_ endpoint: PushEndpoint) throws(EndpointError) {
         let key = PoolKey(endpoint, owner: owner)
         if owner is OneOwner { cores.outdate(of: owner) }
-        let (old, fault) = place.withLock { place -> (Place?, EndpointError?) in
-            guard !place.isShut, place.key != key || !cores.isCurrent(key, place.shared) else {
-                return (nil, nil)
+        let old = try place.withLock { place throws(EndpointError) -> Place? in
+            guard !place.isShut, place.key != key || !cores.isCurrent(key, place.core) else {
+                return nil
             }
-            do throws(EndpointError) {
-                let old = place
-                place = Place(
-                    key: key, shared: try cores.join(key, onEvent: onEvent),
-                    client: old.client.successor)
-                return (old, nil)
-            } catch {
-                return (nil, error)
-            }
+            let (old, core) = (place, try cores.join(key, onEvent: onEvent))
+            place = Place(key: key, core: core, client: old.client.successor)
+            return old
         }
-        if let fault { throw fault }
         if let old { leave(old, as: .withdrawn, deadlineMs: nil) }
     }
 
@@ -113,7 +106,7 @@ public final class PushPool: Sendable {
     }
 
     private func execute(_ work: @escaping @Sendable (PoolCore, PoolClient) -> Void) {
-        let (core, client) = place.withLock { ($0.shared.core, $0.client) }
+        let (core, client) = place.withLock { ($0.core, $0.client) }
         core.eventLoop.execute { work(core, client) }
     }
 
@@ -121,8 +114,8 @@ public final class PushPool: Sendable {
         _ place: Place, as refusal: TransportFault, deadlineMs: Int?,
         done: @escaping @Sendable () -> Void = {}
     ) {
-        let isLast = cores.leave(place.key, place.shared)
-        let (core, client) = (place.shared.core, place.client)
+        let isLast = cores.leave(place.key, place.core)
+        let (core, client) = (place.core, place.client)
         core.eventLoop.execute {
             core.leave(client, as: refusal, isLast: isLast, deadlineMs: deadlineMs, done: done)
         }
