@@ -64,12 +64,18 @@ extension PoolCore {
             guard let entry = slots[slot], entry.batch.client === client, let id = entry.connection,
                 !entry.flight.isOverdue
             else { continue }
-            slots[slot]?.flight.isOverdue = true
+            endWaiting(slot, .lost, "stopping")
             state.gaveUp(id)
-            let items = entry.batch.items(of: entry.request)
-            add(PushResult(items: items, fault: .lost, detail: "stopping"), for: client)
         }
         report()
+    }
+
+    /// Reports a request that was sent; its stream stays open for a late answer.
+    func endWaiting(_ slot: Int, _ fault: TransportFault, _ detail: String = "") {
+        guard let entry = slots[slot] else { return }
+        slots[slot]?.flight.isOverdue = true
+        let items = entry.batch.items(of: entry.request)
+        add(PushResult(items: items, fault: fault, detail: detail), for: entry.batch.client)
     }
 
     private func end(_ client: PoolClient) {

@@ -27,9 +27,7 @@ extension PoolCore {
                 touched.insert(id)
                 free(first.slot)
             } else {
-                slots[first.slot]?.flight.isOverdue = true
-                let items = entry.batch.items(of: entry.request)
-                add(PushResult(items: items, fault: .timeout), for: entry.batch.client)
+                endWaiting(first.slot, .timeout)
                 // The same deadline as that of a request sent now, so the order is kept.
                 deadlines.append((time + timeoutNs, first.slot, first.generation))
                 perform(state.timedOut(id, entry.flight))
