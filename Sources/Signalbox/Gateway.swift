@@ -119,7 +119,8 @@ public final class Gateway: Sendable {
         }
         await engine.stopSending()
         watchdog?.stop()
-        let left = await drain(timeoutMs: 0)
+        // What the lanes gave back counts once the store has it.
+        let left = await drain(timeoutMs: 1_000)
         await reloader.close()
         if left > 0 {
             engine.logger.notice(

@@ -52,37 +52,38 @@ extension Lane {
 
     func settle(_ endings: [LaneEnding]) {
         // By index: a loop over the elements copies each ending with its texts.
-        var count = 0
+        var lateCount = 0
         for index in endings.indices {
-            if endings[index].wasInMemory { count += 1 }
+            if !endings[index].wasInMemory { lateCount += 1 }
             guard endings[index].outcome.kind == .auth else { continue }
             carrier.credentialRefused(endings[index].outcome.credential)
         }
+        // A late answer ends what has left memory; until the store has that, it counts as in memory.
+        if lateCount > 0 { world.clock.adjust(inMemory: lateCount) }
         guard let token = locked({ $0.state.token }) else {
             // Their leases were lost meanwhile: the new holder reports their outcome.
-            return world.clock.adjust(inMemory: -count)
+            return world.clock.adjust(inMemory: -endings.count)
         }
         let pack = world.outcomeSink.record(endings)
-        settle(world.outcomeSink.ends(of: endings), under: token, pack, count, wereLate: false)
+        settle(world.outcomeSink.ends(of: endings), under: token, pack, wereLate: false)
     }
 
     /// Repeats until the store has them: an accepted push must not be sent again.
     func settle(
-        _ ends: [LeaseEnd], under token: LeaseToken, _ pack: OutcomePack, _ count: Int,
-        wereLate: Bool
+        _ ends: [LeaseEnd], under token: LeaseToken, _ pack: OutcomePack, wereLate: Bool
     ) {
         world.store.settle(ends, under: token, outcomes: pack) { refusal in
             guard let refusal else {
                 if !wereLate { self.locked { $0.state.unsettled(ends.count) } }
                 self.world.clock.after(ms: LaneState.settlePauseMs) {
-                    self.settle(ends, under: token, pack, count, wereLate: true)
+                    self.settle(ends, under: token, pack, wereLate: true)
                 }
                 return
             }
             self.step { state, now in
                 state.stored(ends, refusal, wereLate: wereLate, now)
             }
-            self.world.clock.adjust(inMemory: -count)
+            self.world.clock.adjust(inMemory: -ends.count)
             if refusal.isFenced { self.step { state, now in state.fenced(under: token, now) } }
         }
     }
