@@ -29,6 +29,8 @@ final class SimClock: Sendable {
         var steadyMs: UInt64 = 1_000
         /// How far the wall clock is ahead of the steady clock.
         var wallAheadMs: UInt64 = 1_700_000_000_000
+        /// The latest time that the wall clock showed before it was set.
+        var latestUnixMs: UInt64 = 0
         var random: SplitMix
         /// A heap with the next job first.
         var jobs: [Job] = []
@@ -129,9 +131,13 @@ final class SimClock: Sendable {
     /// Sets the wall clock; the steady clock continues.
     func setWall(byMs delta: Int64) {
         state.withLock {
+            $0.latestUnixMs = max($0.latestUnixMs, $0.steadyMs + $0.wallAheadMs)
             $0.wallAheadMs = UInt64(Int64($0.wallAheadMs) + delta)
         }
     }
+
+    /// Whether a later time was shown before the clock was set back.
+    func wasAhead(of unixMs: UInt64) -> Bool { state.withLock { unixMs < $0.latestUnixMs } }
 
     /// Begins a new life of a process; the jobs of the previous one are skipped.
     func begin(_ process: Int) -> Life {

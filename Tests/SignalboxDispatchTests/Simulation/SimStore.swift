@@ -44,6 +44,8 @@ final class SimStore: Sendable {
         var reports: [String: Int] = [:]
         var queuedReports: [String: Int] = [:]
         var superseded: Set<UInt64> = []
+        /// Accepted while the clock was set back: by their times they are older than what came before.
+        var timedBack: Set<UInt64> = []
         /// Taken back from a process before the lease ended, which the process cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
 
@@ -93,6 +95,9 @@ final class SimStore: Sendable {
 
     /// How often a delivery went to another lease that its holder could not know of.
     var takenOver: [UInt64: Int] { state.withLock { $0.takenOver } }
+
+    /// Deliveries that a clock set back made older than what was accepted before them.
+    var timedBack: Set<UInt64> { state.withLock { $0.timedBack } }
 
     var hastenings: Int { state.withLock { $0.hastenings } }
 
@@ -149,6 +154,9 @@ final class SimStore: Sendable {
             where !commit.duplicates.contains(index) {
                 state.commits[item.event.subject, default: []].append(item.deliveries)
                 for delivery in item.deliveries {
+                    if clock.wasAhead(of: delivery.acceptedUnixMs) {
+                        state.timedBack.insert(delivery.id)
+                    }
                     if delivery.kind == .report {
                         state.queuedReports[delivery.device.token, default: 0] += 1
                     }
