@@ -44,7 +44,7 @@ final class SimStore: Sendable {
         var reports: [String: Int] = [:]
         var queuedReports: [String: Int] = [:]
         var superseded: Set<UInt64> = []
-        /// Accepted while the clock was set back: by their times they are older than what came before.
+        /// With a key, and accepted while the clock was set back: by their times they are older than what came before.
         var timedBack: Set<UInt64> = []
         /// Taken back from a process before the lease ended, which the process cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
@@ -154,7 +154,7 @@ final class SimStore: Sendable {
             where !commit.duplicates.contains(index) {
                 state.commits[item.event.subject, default: []].append(item.deliveries)
                 for delivery in item.deliveries {
-                    if clock.wasAhead(of: delivery.acceptedUnixMs) {
+                    if delivery.supersession != nil, clock.wasAhead(of: delivery.acceptedUnixMs) {
                         state.timedBack.insert(delivery.id)
                     }
                     if delivery.kind == .report {
