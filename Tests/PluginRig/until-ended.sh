@@ -4,7 +4,8 @@
 # they are closed.
 until_ended() { # PROCESS
   exec 1>/dev/null 2>&1
+  # Set before it starts: a signal in between would end the script alone.
+  trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM INT HUP
   tail --pid="$1" -f /dev/null &
-  trap "kill $! 2>/dev/null; exit 143" TERM INT HUP
   wait $! || true
 }
