@@ -18,7 +18,8 @@ extension FuzzTarget {
         // SETTINGS of the server, after which the client takes requests.
         _ = try? channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 4, 0, 0, 0, 0, 0]))
         require(owner.isReady, "the client is not ready after SETTINGS")
-        let requests = PushBatch(batch, submittedNs: 0)
+        let client = PoolClient(onResults: { _ in }, onAnswer: { _ in }, maySend: { true })
+        let requests = PushBatch(batch, client, submittedNs: 0)
         for slot in 0..<2 where !connection.send(slot: slot, batch: requests, request: 0) {
             fatalError("broken property: no request can be sent")
         }
