@@ -229,7 +229,10 @@ import Testing
         ("items rejected in one request", ["10_000 - rejects.count"]),
         (
             "a request written by a plugin",
-            ["requestBytesMax = 1 << 20", "header_count <= 1_000", "body_segments <= 10_000"]
+            [
+                "requestBytesMax = 1 << 20", "fieldBytesMax = 1 << 16", "header_count <= 1_000",
+                "body_segments <= 10_000",
+            ]
         ),
         ("headers of an answer by HTTP/2", ["stream.headers.count < 64"]),
         (

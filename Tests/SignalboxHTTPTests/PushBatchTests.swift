@@ -1,4 +1,3 @@
-import CNghttp2
 import SignalboxCore
 import Testing
 
@@ -19,14 +18,13 @@ import Testing
     }
 
     /// Names of the fields that no table keeps.
-    private func unindexed(_ headers: [String], _ mask: UInt64) -> [String] {
+    private func unindexed(_ headers: [String], _ mask: UInt64) -> [String]? {
         let batch = batch(headers, unindexed: mask)
-        var fields: [nghttp2_nv] = []
-        batch.fields(of: 0, authority: HTTP2Session.bytes("h:443"), into: &fields)
-        return withExtendedLifetime(batch) {
-            fields.filter { UInt32($0.flags) & NGHTTP2_NV_FLAG_NO_INDEX.rawValue != 0 }
-                .map { HTTP2Session.text($0.name, $0.namelen) }
-        }
+        var encoder = HeaderEncoder()
+        encoder.begin(tableMax: 4_096)
+        batch.write(fieldsOf: 0, authority: HTTP2Session.bytes("h:443"), to: &encoder)
+        return HeaderReader()?.read(encoder.block)?.filter(\.isNeverKept).map(\.name)
+            .filter { $0 != "content-length" }
     }
 
     @Test func `headers that differ from request to request are kept out of the table`() {

@@ -26,6 +26,16 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a request with more headers than fit into a frame arrives`() async throws {
+        let rig = try await PushRig()
+        let long = String(repeating: "x", count: 40_000)
+        rig.submit(1...2, authorization: long)
+        #expect(await rig.outcomes(2) == [1: "200", 2: "200"])
+        #expect(rig.handler.seen.allSatisfy { $0.header("authorization") == long })
+        #expect(rig.handler.seen.map(\.body.count) == [2, 2])
+        await rig.end()
+    }
+
     @Test func `what comes after the body are trailers`() async throws {
         let rig = try await PushRig([.trailers([Attribute("grpc-status", "5")])])
         rig.submit(1...2)

@@ -1,16 +1,17 @@
 package import CNghttp2
-package import NIOCore
+internal import Glibc
 
 /// Helpers shared by client and server sessions of nghttp2.
 package enum HTTP2Session {
-    /// Appends everything the session wants to send to one buffer, for one write per flush.
-    package static func drain(_ session: OpaquePointer, into buffer: inout ByteBuffer) -> Bool {
+    /// Hands over what the session wants to send, frame by frame; false if it or `write` failed.
+    package static func drain(
+        _ session: OpaquePointer, _ write: (UnsafeBufferPointer<UInt8>) -> Bool
+    ) -> Bool {
         while true {
             var bytes: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(session, &bytes)
-            guard count >= 0 else { return false }
-            guard count > 0 else { return true }
-            buffer.writeBytes(UnsafeRawBufferPointer(start: bytes, count: count))
+            guard count > 0 else { return count == 0 }
+            guard write(UnsafeBufferPointer(start: bytes, count: count)) else { return false }
         }
     }
 
@@ -31,6 +32,14 @@ package enum HTTP2Session {
     /// Bytes at an address that stays valid until the program ends.
     static func bytes(_ text: StaticString) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    func hasSameBytes(as other: Self) -> Bool {
+        guard count == other.count else { return false }
+        guard let one = baseAddress, let two = other.baseAddress else { return count == 0 }
+        return memcmp(one, two, count) == 0
     }
 }
 

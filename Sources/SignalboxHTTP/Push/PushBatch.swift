@@ -1,5 +1,3 @@
-internal import CNghttp2
-internal import Glibc
 internal import SignalboxCore
 
 /// The requests of one submission, at addresses that stay valid until the last is answered, so that nghttp2
@@ -26,67 +24,57 @@ final class PushBatch {
 
     func shortened(of index: Int) -> ShortenedTexts { batch.requests[index].shortened }
 
+    func method(of index: Int) -> UnsafeBufferPointer<UInt8> {
+        let method = batch.requests[index].method
+        return bytes.slice(method.start, method.count)
+    }
+
     func body(of index: Int) -> UnsafeBufferPointer<UInt8> {
         let body = batch.requests[index].body
         return bytes.slice(body.start, body.count)
     }
 
-    /// Writes the header block of a request. `:path`, credentials and the fields that the plugin marks as varying
-    /// per request are never indexed: they would evict useful fields from the peer's table.
-    func fields(
-        of index: Int, authority: UnsafeBufferPointer<UInt8>, into fields: inout [nghttp2_nv]
+    /// Writes the fields of a request. `:path`, credentials and the fields that the plugin marks as varying per request
+    /// are kept in no table: they would evict useful fields from the peer's.
+    func write(
+        fieldsOf index: Int, authority: UnsafeBufferPointer<UInt8>, to encoder: inout HeaderEncoder
     ) {
         let request = batch.requests[index]
-        let inPlace = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-        let plain = inPlace
-        let unindexed = inPlace | NGHTTP2_NV_FLAG_NO_INDEX.rawValue
-        fields.removeAll(keepingCapacity: true)
-        fields.append(
-            HTTP2Session.field(
-                Names.method, bytes.slice(request.method.start, request.method.count),
-                flags: plain))
-        fields.append(HTTP2Session.field(Names.scheme, Names.https, flags: plain))
-        fields.append(HTTP2Session.field(Names.authority, authority, flags: plain))
-        fields.append(
-            HTTP2Session.field(
-                Names.path, bytes.slice(request.path.start, request.path.count), flags: unindexed))
+        encoder.method(method(of: index))
+        encoder.https()
+        encoder.common(.authority, Names.authority, authority)
+        encoder.varying(.path, bytes.slice(request.path.start, request.path.count))
         var unindexedHeaders = request.unindexedHeaders
         for position in request.headers {
             let isUnindexed = unindexedHeaders & 1 == 1
             unindexedHeaders >>= 1
             let header = batch.headers[Int(position)]
             let name = bytes.slice(header.name.start, header.name.count)
-            fields.append(
-                HTTP2Session.field(
-                    name, bytes.slice(header.value.start, header.value.count),
-                    flags: isUnindexed || Names.isAuthorization(name) ? unindexed : plain))
+            let value = bytes.slice(header.value.start, header.value.count)
+            if Names.isAuthorization(name) {
+                encoder.varying(.authorization, value)
+            } else if isUnindexed {
+                encoder.varying(name, value)
+            } else {
+                encoder.common(.none, name, value)
+            }
         }
+        encoder.contentLength(Int(request.body.count))
     }
 
     /// Names of header fields, in memory that is never freed.
     enum Names {
         static nonisolated(unsafe) let method = HTTP2Session.bytes(":method")
-        static nonisolated(unsafe) let scheme = HTTP2Session.bytes(":scheme")
-        static nonisolated(unsafe) let https = HTTP2Session.bytes("https")
         static nonisolated(unsafe) let authority = HTTP2Session.bytes(":authority")
-        static nonisolated(unsafe) let path = HTTP2Session.bytes(":path")
-        static nonisolated(unsafe) let contentLength = HTTP2Session.bytes("content-length")
         private static nonisolated(unsafe) let authorization = HTTP2Session.bytes("authorization")
         private static nonisolated(unsafe) let status = HTTP2Session.bytes(":status")
 
         static func isStatus(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-            name.count == status.count && isEqual(name, status)
+            name.hasSameBytes(as: status)
         }
 
         static func isAuthorization(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-            name.count == authorization.count && isEqual(name, authorization)
-        }
-
-        private static func isEqual(
-            _ name: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>
-        ) -> Bool {
-            guard let one = name.baseAddress, let two = other.baseAddress else { return false }
-            return memcmp(one, two, name.count) == 0
+            name.hasSameBytes(as: authorization)
         }
     }
 }

@@ -52,7 +52,7 @@ extension PushConnection {
         if name.first == UInt8(ascii: ":") {
             guard PushBatch.Names.isStatus(name) else { return }
             // An interim answer (1xx) is followed by the final one.
-            stream.status = Digits.read(value)
+            stream.status = Self.status(value)
             if !stream.headers.isEmpty { stream.headers.removeAll() }
         } else if stream.headers.count < 64 {
             stream.headers.append(
@@ -60,6 +60,17 @@ extension PushConnection {
                     String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
             if stream.hasHead { stream.trailerCount += 1 }
         }
+    }
+
+    /// The value of a three-digit number; 0 for anything else.
+    private static func status(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        guard text.count == 3 else { return 0 }
+        var number: UInt32 = 0
+        for byte in text {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return 0 }
+            number = number * 10 + UInt32(byte - UInt8(ascii: "0"))
+        }
+        return number
     }
 
     func data(stream id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {

@@ -24,7 +24,7 @@ final class PushConnection: ChannelInboundHandler {
     /// The TLS handler before this one in the pipeline.
     let tls: TLSHandler
     private let endpoint: PushEndpoint
-    private let authority: PinnedBytes
+    let authority: PinnedBytes
     /// When TCP, TLS and the peer's SETTINGS must be done.
     private let connectBy: NIODeadline
     /// Whether TCP was connected; then the connection reports its own end.
@@ -46,10 +46,9 @@ final class PushConnection: ChannelInboundHandler {
     var closeReason = PushConnection.closedByPeer
     /// Whether TLS is done and the peer did not say by ALPN that it speaks HTTP/2.
     private var isSilentPeer = false
-    private var fields: [nghttp2_nv] = []
+    var headers = HeaderEncoder()
     /// What a flush writes; encrypted at once, and used again.
     private var outgoing = ByteBuffer()
-    private let digits = Digits()
     var connectTimer: Scheduled<Void>?
     private var healthTimer: Scheduled<Void>?
     /// When the peer's bytes were last read; the time of the answers in them.
@@ -78,20 +77,18 @@ final class PushConnection: ChannelInboundHandler {
         let index = freeStreams.popLast() ?? streams.count
         if index == streams.count { streams.append(PushStream()) }
         let stream = streams[index]
-        batch.fields(of: request, authority: authority.all, into: &fields)
         let body = batch.body(of: request)
         var provider = nghttp2_data_provider()
         provider.source.fd = Int32(index)
         provider.read_callback = PushCallbacks.readBody
         stream.begin(slot: slot, batch: batch, request: request)
-        fields.append(
-            HTTP2Session.field(
-                PushBatch.Names.contentLength, digits.write(UInt(body.count)),
-                // It differs from push to push, and would only evict useful fields.
-                flags: NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_INDEX.rawValue))
+        // The others are written with the frame; nghttp2 knows by the method whether the answer has a body.
+        var method = HTTP2Session.field(
+            PushBatch.Names.method, batch.method(of: request),
+            flags: NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue)
         let id = withUnsafePointer(to: &provider) { provider in
             nghttp2_submit_request(
-                session, nil, fields, fields.count, body.isEmpty ? nil : provider,
+                session, nil, &method, 1, body.isEmpty ? nil : provider,
                 UnsafeMutableRawPointer(bitPattern: index + 1))
         }
         guard id > 0 else {
@@ -125,7 +122,7 @@ final class PushConnection: ChannelInboundHandler {
         // Most reads leave nothing to write.
         if nghttp2_session_want_write(session) != 0 {
             outgoing.clear(minimumCapacity: 2 * 1024)
-            guard inSession({ HTTP2Session.drain(session, into: &outgoing) }) else {
+            guard inSession({ drain(session, into: &outgoing) }) else {
                 close(reason: "the HTTP/2 session failed")
                 return
             }
@@ -168,7 +165,7 @@ final class PushConnection: ChannelInboundHandler {
             nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue)
             if let context {
                 var buffer = context.channel.allocator.buffer(capacity: 64)
-                if HTTP2Session.drain(session, into: &buffer), buffer.readableBytes > 0 {
+                if drain(session, into: &buffer), buffer.readableBytes > 0 {
                     context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
                 }
             }

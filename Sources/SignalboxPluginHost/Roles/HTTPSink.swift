@@ -127,9 +127,9 @@ package final class HTTPSink: HostSink {
                 refusal = "an origin is over 300 bytes, or a context over 256"
                 return undo(places)
             }
-            guard Self.isWithinBounds(raw) else {
-                refusal = "a request is over \(Self.requestBytesMax) bytes"
-                faults.append("wrote a request of over \(Self.requestBytesMax) bytes")
+            if let excess = Self.excess(of: raw) {
+                refusal = "a request is over \(excess)"
+                faults.append("wrote a request of over \(excess)")
                 return undo(places)
             }
             let fault = fault(of: raw)
@@ -241,19 +241,27 @@ package final class HTTPSink: HostSink {
 
     /// Most bytes of a request, all parts together.
     private static let requestBytesMax = 1 << 20
+    /// Most bytes of its path and headers: peers end a connection that brings more.
+    private static let fieldBytesMax = 1 << 16
 
-    private static func isWithinBounds(_ raw: sbx_http_request) -> Bool {
-        var left = requestBytesMax - raw.path.raw.count
-        guard raw.header_count <= 1_000, raw.body_segments <= 10_000 else { return false }
+    private static func excess(of raw: sbx_http_request) -> String? {
+        guard raw.header_count <= 1_000, raw.body_segments <= 10_000 else {
+            return "1000 headers, or 10000 segments of the body"
+        }
+        var fields = raw.path.raw.count
         for index in 0..<raw.header_count {
             guard let header = raw.headers?[index] else { break }
-            left -= min(requestBytesMax, header.key.raw.count + header.value.raw.count)
+            fields += min(requestBytesMax, header.key.raw.count + header.value.raw.count)
         }
+        guard fields <= fieldBytesMax else {
+            return "\(fieldBytesMax) bytes of path and headers"
+        }
+        var left = requestBytesMax - fields
         for index in 0..<raw.body_segments {
             guard let segment = raw.body?[index] else { break }
             left -= min(requestBytesMax, segment.raw.count)
         }
-        return left >= 0
+        return left >= 0 ? nil : "\(requestBytesMax) bytes"
     }
 
     package static let slots: SinkSlots<sbx_http_sink> = SinkSlots { functions }

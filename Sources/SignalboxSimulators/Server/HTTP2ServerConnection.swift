@@ -167,7 +167,10 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
         guard let session, let context, !isInSession else { return }
         isInSession = true
         var buffer = context.channel.allocator.buffer(capacity: 16 * 1024)
-        let isSound = HTTP2Session.drain(session, into: &buffer)
+        let isSound = HTTP2Session.drain(session) {
+            buffer.writeBytes($0)
+            return true
+        }
         isInSession = false
         if buffer.readableBytes > 0 {
             context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)

@@ -78,10 +78,13 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *d, s
   }
   for (size_t k = 0; k < n; k++) {
     const sbx_delivery *one = SBX_AT(sbx_delivery, d, k, stride);
-    if (is(i, "long-request")) {
+    if (is(i, "long-request") || is(i, "long-header")) {
       sbx_str body = {megabytes, sizeof megabytes};
-      sbx_http_request r = {.struct_size = sizeof r, .method = STR("POST"), .path = STR("/p"), .body = &body,
-                            .body_segments = 1, .items = &one->id, .item_count = 1};
+      sbx_kv header = {STR("a"), {megabytes, 65536}};
+      sbx_http_request r = {.struct_size = sizeof r, .method = STR("POST"), .path = STR("/p"),
+                            .items = &one->id, .item_count = 1};
+      if (is(i, "long-header")) r.headers = &header, r.header_count = 1;
+      else r.body = &body, r.body_segments = 1;
       if (sink->request(sink, &r, 1, sizeof r) != SBX_E_INVALID) abort();
     }
     if (is(i, "unknown-kind")) settle(sink, one->id, 99, STR("ok"));

@@ -1,0 +1,143 @@
+/// The header blocks of a connection's requests, in HPACK (RFC 7541).
+///
+/// nghttp2 would Huffman-code the token and the credentials of each push anew, a sixth of what a push costs. Here texts
+/// are written as they are, and a field that the peer keeps takes a byte.
+struct HeaderEncoder {
+    typealias Text = UnsafeBufferPointer<UInt8>
+
+    /// Numbers of names in the table that every peer has.
+    enum KnownName: Int {
+        case none = 0, authority = 1, method = 2, path = 4, authorization = 23, contentLength = 28
+    }
+
+    /// The block since `begin()`.
+    private(set) var block: [UInt8] = []
+    /// The fields in the peer's table, the oldest first. None is evicted: after a full table comes an empty one.
+    private var kept: [Kept] = []
+    private var keptBytes: [UInt8] = []
+    /// Their size as the standard counts it.
+    private var size = 0
+    private var sizeMax = HeaderEncoder.sizeUnlessTold
+    private var isFull = false
+    /// Where the next field is expected: requests have the same fields in the same order.
+    private var expected = 0
+
+    private struct Kept { let start, name, value: Int }
+    private static nonisolated(unsafe) let post = HTTP2Session.bytes("POST")
+    private static let sizeUnlessTold = 4_096
+    /// What a field takes in the table besides its texts.
+    private static let fieldSize = 32
+
+    /// Begins a block; `tableMax` is the peer's SETTINGS_HEADER_TABLE_SIZE.
+    mutating func begin(tableMax: Int) {
+        block.removeAll(keepingCapacity: true)
+        expected = 0
+        let most = min(tableMax, Self.sizeUnlessTold)
+        guard isFull || most != sizeMax else { return }
+        size = 0
+        sizeMax = most
+        isFull = false
+        kept.removeAll(keepingCapacity: true)
+        keptBytes.removeAll(keepingCapacity: true)
+        number(0, .tableSize)
+        if most > 0 { number(most, .tableSize) }
+    }
+
+    mutating func method(_ value: Text) {
+        if value.hasSameBytes(as: Self.post) {
+            number(3, .field)
+        } else {
+            number(KnownName.method.rawValue, .plain)
+            text(value)
+        }
+    }
+
+    mutating func https() { number(7, .field) }
+
+    mutating func contentLength(_ count: Int) {
+        number(KnownName.contentLength.rawValue, .never)
+        var (digits, unit) = (1, 1)
+        while count / unit >= 10 { (digits, unit) = (digits + 1, unit * 10) }
+        block.append(UInt8(digits))
+        while unit > 0 {
+            block.append(UInt8(ascii: "0") + UInt8(count / unit % 10))
+            unit /= 10
+        }
+    }
+
+    /// A field that differs from request to request, or is secret: no table keeps it, on the whole way.
+    mutating func varying(_ name: Text, _ value: Text) { literal(.never, .none, name, value) }
+
+    mutating func varying(_ name: KnownName, _ value: Text) {
+        number(name.rawValue, .never)
+        text(value)
+    }
+
+    /// A field that many requests have.
+    mutating func common(_ known: KnownName, _ name: Text, _ value: Text) {
+        if let place = place(name, value) {
+            expected = place + 1
+            return number(61 + kept.count - place, .field)
+        }
+        let cost = name.count + value.count + Self.fieldSize
+        guard size + cost <= sizeMax else {
+            if cost <= sizeMax { isFull = true }
+            return literal(.plain, known, name, value)
+        }
+        size += cost
+        kept.append(Kept(start: keptBytes.count, name: name.count, value: value.count))
+        keptBytes.append(contentsOf: name)
+        keptBytes.append(contentsOf: value)
+        expected = kept.count
+        literal(.kept, known, name, value)
+    }
+
+    private func place(_ name: Text, _ value: Text) -> Int? {
+        if expected < kept.count, isKept(expected, name, value) { return expected }
+        return kept.indices.first { isKept($0, name, value) }
+    }
+
+    private func isKept(_ place: Int, _ name: Text, _ value: Text) -> Bool {
+        let field = kept[place]
+        return keptBytes.withUnsafeBufferPointer { bytes in
+            let texts = Text(rebasing: bytes[field.start...])
+            return Text(rebasing: texts[..<field.name]).hasSameBytes(as: name)
+                && Text(rebasing: texts[field.name..<field.name + field.value]).hasSameBytes(
+                    as: value)
+        }
+    }
+
+    /// How a field or a size begins: the bits above a number, and the most that fits into the number's own.
+    private enum Form: UInt16 {
+        case field = 0x80_7F, kept = 0x40_3F, tableSize = 0x20_1F, never = 0x10_0F, plain = 0x00_0F
+
+        var bits: UInt8 { UInt8(rawValue >> 8) }
+        var most: Int { Int(rawValue & 0xFF) }
+    }
+
+    private mutating func literal(_ form: Form, _ known: KnownName, _ name: Text, _ value: Text) {
+        number(known.rawValue, form)
+        if known == .none { text(name) }
+        text(value)
+    }
+
+    private mutating func text(_ bytes: Text) {
+        number(bytes.count, bits: 0, most: 0x7F)
+        block.append(contentsOf: bytes)
+    }
+
+    private mutating func number(_ value: Int, _ form: Form) {
+        number(value, bits: form.bits, most: form.most)
+    }
+
+    private mutating func number(_ value: Int, bits: UInt8, most: Int) {
+        guard value >= most else { return block.append(bits | UInt8(value)) }
+        block.append(bits | UInt8(most))
+        var rest = value - most
+        while rest >= 0x80 {
+            block.append(UInt8(rest & 0x7F) | 0x80)
+            rest >>= 7
+        }
+        block.append(UInt8(rest))
+    }
+}
