@@ -62,7 +62,8 @@ import Testing
         ("long-request", Array(repeating: "wrote a request of over 1048576 bytes", count: 3), "ok"),
         (
             "long-header",
-            Array(repeating: "wrote a request of over 65536 bytes of path and headers", count: 3), "ok"
+            Array(repeating: "wrote a request of over 65536 bytes of path and headers", count: 3),
+            "ok"
         ),
         ("twice", [], "ok"),
         ("part-and-failure", ["took a part of a batch and failed"], "ok"),

@@ -61,3 +61,14 @@ struct SplitMix: RandomNumberGenerator {
         #expect(Suggestion.nearest(to: name, among: known) == wanted)
     }
 }
+
+/// What people see of a token.
+@Suite struct RedactedTests {
+    @Test(arguments: [
+        ("", "…"), ("12345678", "…"), ("123456789", "…6789"), ("0000123456789", "…6789"),
+        ("ä2345678", "…"), ("12345678ä", "…678ä"), ("xxäöüxxxx", "…xxxx"), ("äöüß", "…"),
+    ])
+    func `at most the last four characters of a token are shown, if it has more than eight`(
+        token: String, shown: String
+    ) { #expect(DeadLetter.redacted(token) == shown) }
+}

@@ -72,7 +72,16 @@ public struct DeadLetter: Sendable {
 
     /// The last four characters of a token.
     public static func redacted(_ token: String) -> String {
-        token.count > 8 ? "…\(token.suffix(4))" : "…"
+        let bytes = token.utf8.span
+        let last = bytes.extracting(last: 9)
+        // To find the characters of other texts is slow.
+        if last.indices.allSatisfy({ last[$0] < 0x80 }) {
+            guard bytes.count > 8 else { return "…" }
+            return unsafe last.extracting(last: 4).withUnsafeBufferPointer {
+                unsafe "…" + String(decoding: $0, as: UTF8.self)
+            }
+        }
+        return token.count > 8 ? "…\(token.suffix(4))" : "…"
     }
 }
 

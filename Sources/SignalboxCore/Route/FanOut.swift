@@ -69,8 +69,9 @@ public struct FanOut: Sendable {
         let isMany = recipients.count > 16
         if isMany { places.reserveCapacity(recipients.count) }
         var senders = SenderOfPlatform(route)
-        func chosenPlace(of token: String) -> Int? {
-            if isMany { return places[token] }
+        /// Where the token was chosen last; `next` is its place from now on.
+        func chosenPlace(of token: String, next: Int) -> Int? {
+            if isMany { return places.updateValue(next, forKey: token) }
             return chosen.lastIndex { recipients[$0].device.token == token }
         }
         for (index, recipient) in recipients.enumerated() {
@@ -82,16 +83,16 @@ public struct FanOut: Sendable {
                 skips.append(Skip(recipient: index, reason: reason))
             } else if senders.sender(recipient.device.platform) == nil {
                 skips.append(Skip(recipient: index, reason: "no_sender"))
-            } else if let place = chosenPlace(of: recipient.device.token),
+            } else if let place = chosenPlace(of: recipient.device.token, next: chosen.count),
                 Self.isSame(recipient.device, recipients[chosen[place]].device)
             {
+                if isMany { places[recipient.device.token] = place }
                 // The recipient with a user is kept: it knows more, such as a badge or a language.
                 let isFirstNameless = recipients[chosen[place]].device.user.isEmpty
                 skips.append(
                     Skip(recipient: isFirstNameless ? chosen[place] : index, reason: "duplicate"))
                 if isFirstNameless { chosen[place] = index }
             } else {
-                if isMany { places[recipient.device.token] = chosen.count }
                 chosen.append(index)
             }
         }

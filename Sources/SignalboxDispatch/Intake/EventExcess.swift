@@ -18,8 +18,9 @@ package enum EventExcess {
         }
         guard recipients.count > Self.appsMax else { return nil }
         var apps: Set<String> = []
-        // By index: a loop over recipients would copy each.
-        for index in recipients.indices {
+        // By index: a loop over recipients would copy each. Those of one app follow each other.
+        for index in recipients.indices
+        where index == 0 || recipients[index].device.app != recipients[index - 1].device.app {
             apps.insert(recipients[index].device.app)
             guard apps.count <= Self.appsMax else {
                 self = .apps

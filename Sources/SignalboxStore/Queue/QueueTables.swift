@@ -147,9 +147,13 @@ struct QueueTables {
         var superseded = 0
         /// Payload rows of deliveries that wait, by their contents.
         var payloads: [ObjectIdentifier: Int64] = [:]
+        /// The lane of the previous delivery, and mostly of the next.
+        var last: (key: LaneKey, id: Int64)?
         for delivery in item.deliveries {
             let until = item.taken.contains(delivery.id) ? Int64(clamping: leaseUntilUnixMs) : nil
-            let lane = try laneID(LaneKey(delivery), db)
+            let key = LaneKey(delivery)
+            let lane = try last.flatMap { $0.key == key ? $0.id : nil } ?? laneID(key, db)
+            last = (key, lane)
             let rank = delivery.rank
             if let wait = item.waitsMs[delivery.id] {
                 let payload = try share(
