@@ -271,42 +271,6 @@ public enum DeviceTable {
             ) { device($0, nowUnixMs: nowUnixMs) })
     }
 
-    /// Hands over users' devices, whose rows come in the order of the users.
-    public struct OfUsers {
-        private let users: ArraySlice<UserKey>
-        private let found: (UserKey, [RegisteredDevice]) -> Void
-        private var place = 0
-        private var devices: [RegisteredDevice] = []
-
-        /// Makes it for these users.
-        public init(
-            _ users: ArraySlice<UserKey>, _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
-        ) {
-            self.users = users
-            self.found = found
-        }
-
-        /// The user at a place.
-        public subscript(place: Int) -> UserKey { users[users.startIndex + place] }
-
-        /// A device of the user at this place.
-        public mutating func add(_ device: RegisteredDevice, at place: Int) {
-            finish(before: place)
-            devices.append(device)
-        }
-
-        /// Hands over the rest.
-        public mutating func finish() { finish(before: users.count) }
-
-        private mutating func finish(before end: Int) {
-            while place < end {
-                found(self[place], DeviceTable.newestFirst(devices))
-                devices.removeAll(keepingCapacity: true)
-                place += 1
-            }
-        }
-    }
-
     /// Sorted here: most users have one device, and a database would set up a sorter for each.
     public static func newestFirst(_ found: [RegisteredDevice]) -> [RegisteredDevice] {
         guard found.count > 1 else { return found }

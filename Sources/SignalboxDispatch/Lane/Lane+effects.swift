@@ -52,14 +52,9 @@ extension Lane {
 
     func settle(_ endings: [LaneEnding]) {
         // By index: a loop over the elements copies each ending with its texts.
-        var lateCount = 0
-        for index in endings.indices {
-            if !endings[index].wasInMemory { lateCount += 1 }
-            guard endings[index].outcome.kind == .auth else { continue }
+        for index in endings.indices where endings[index].outcome.kind == .auth {
             carrier.credentialRefused(endings[index].outcome.credential)
         }
-        // A late answer ends what has left memory; until the store has that, it counts as in memory.
-        if lateCount > 0 { world.clock.adjust(inMemory: lateCount) }
         guard let token = locked({ $0.state.token }) else {
             // Their leases were lost meanwhile: the new holder reports their outcome.
             return world.clock.adjust(inMemory: -endings.count)

@@ -36,11 +36,10 @@ extension LaneState {
     /// How a delivery leaves the lane. A late one says how long it was held, and why.
     func ended(
         _ delivery: Delivery, _ kind: LaneEnding.Kind, _ outcome: Outcome, _ now: LaneTime,
-        wasInMemory: Bool = true, supersedes: Supersession? = nil
+        supersedes: Supersession? = nil
     ) -> LaneEnding {
         var ending = LaneEnding(
-            delivery, kind, outcome, unixMs: now.unixMs, wasInMemory: wasInMemory,
-            supersedes: supersedes)
+            delivery, kind, outcome, unixMs: now.unixMs, supersedes: supersedes)
         let received = delivery.content.receivedUnixMs
         // The usual case: not late.
         guard received > 0, received + Self.lateMs <= now.unixMs else { return ending }

@@ -113,8 +113,6 @@ public struct LaneEnding: Sendable {
     public internal(set) var outcome: Outcome
     /// When the outcome was known, in Unix milliseconds.
     public let unixMs: UInt64
-    /// False if it was on disk when a late answer arrived.
-    public let wasInMemory: Bool
     /// How long operators had paused it, in milliseconds.
     public internal(set) var pausedMs: UInt64 = 0
     /// What its acceptance makes obsolete.
@@ -123,13 +121,12 @@ public struct LaneEnding: Sendable {
     /// Makes one.
     public init(
         _ delivery: Delivery, _ kind: Kind, _ outcome: Outcome, unixMs: UInt64,
-        wasInMemory: Bool = true, supersedes: Supersession? = nil
+        supersedes: Supersession? = nil
     ) {
         self.delivery = delivery
         self.kind = kind
         self.outcome = outcome
         self.unixMs = unixMs
-        self.wasInMemory = wasInMemory
         self.supersedes = supersedes
     }
 

@@ -141,12 +141,14 @@ extension LaneState {
             // Its next attempt may be in flight or ready here; otherwise it waits on disk.
             let isHere =
                 window.settle(outcome.item) != nil || window.withdraw(outcome.item)
-            if !isHere { noteEnded(outcome.item) }
+            if !isHere {
+                noteEnded(outcome.item)
+                // Until the store has its end, it counts as in memory.
+                effects.arrived += 1
+            }
             let supersedes = noteAccepted(delivery, now)
             effects.endings.append(
-                ended(
-                    delivery, .delivered, outcome, now, wasInMemory: isHere,
-                    supersedes: supersedes))
+                ended(delivery, .delivered, outcome, now, supersedes: supersedes))
             let after = health.breaker.cause
             if before != after { turned(from: before, to: after, outcome, now, into: &effects) }
         }

@@ -74,8 +74,7 @@ extension PoolCore {
     func endWaiting(_ slot: Int, _ fault: TransportFault, _ detail: String = "") {
         guard let entry = slots[slot] else { return }
         slots[slot]?.flight.isOverdue = true
-        let items = entry.batch.items(of: entry.request)
-        add(PushResult(items: items, fault: fault, detail: detail), for: entry.batch.client)
+        add(fault, detail, to: entry)
     }
 
     private func end(_ client: PoolClient) {
@@ -87,6 +86,10 @@ extension PoolCore {
 
     func fail(_ slot: Int, _ fault: TransportFault, _ detail: String = "") {
         guard let entry = free(slot) else { return }
+        add(fault, detail, to: entry)
+    }
+
+    private func add(_ fault: TransportFault, _ detail: String, to entry: Slot) {
         let items = entry.batch.items(of: entry.request)
         add(PushResult(items: items, fault: fault, detail: detail), for: entry.batch.client)
     }

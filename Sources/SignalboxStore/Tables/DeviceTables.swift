@@ -34,7 +34,7 @@ enum DeviceTables {
             rows.bind(Int64?.none)
         }
         rows.bind(app)
-        var groups = DeviceTable.OfUsers(users, found)
+        var groups = OfUsers(users, found)
         while try rows.step() {
             let place = Int(rows.number(0))
             let device = DeviceTable.device(
@@ -52,5 +52,35 @@ enum DeviceTables {
         var found: [RegisteredDevice] = []
         while try rows.step() { found.append(DeviceTable.device(rows, nowUnixMs: now)) }
         return DeviceTable.newestFirst(found)
+    }
+}
+
+/// Hands over users' devices, whose rows come in the order of the users.
+private struct OfUsers {
+    private let users: ArraySlice<UserKey>
+    private let found: (UserKey, [RegisteredDevice]) -> Void
+    private var place = 0
+    private var devices: [RegisteredDevice] = []
+
+    init(_ users: ArraySlice<UserKey>, _ found: @escaping (UserKey, [RegisteredDevice]) -> Void) {
+        self.users = users
+        self.found = found
+    }
+
+    subscript(place: Int) -> UserKey { users[users.startIndex + place] }
+
+    mutating func add(_ device: RegisteredDevice, at place: Int) {
+        finish(before: place)
+        devices.append(device)
+    }
+
+    mutating func finish() { finish(before: users.count) }
+
+    private mutating func finish(before end: Int) {
+        while place < end {
+            found(self[place], DeviceTable.newestFirst(devices))
+            devices.removeAll(keepingCapacity: true)
+            place += 1
+        }
     }
 }
