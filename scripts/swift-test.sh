@@ -28,7 +28,7 @@ run() {
   watch_for_stall "$log" &
   watch=$!
   swift test --skip-build --experimental-maximum-parallelization-width "${TESTS_WIDTH:-12}" "$@" 2>&1 |
-    tee "$log" | grep --line-buffered -E "$said" | grep --line-buffered -v '^◇' | cut -c1-600
+    tee "$log" | grep --line-buffered -E "$said" | grep --line-buffered -vE '^◇|↳ (Testing Library Version|Target Platform):' | cut -c1-600
   status=${PIPESTATUS[0]}
   kill "$watch" 2> /dev/null
   wait "$watch" 2> /dev/null
