@@ -230,8 +230,8 @@ import Testing
         (
             "a request written by a plugin",
             [
-                "requestBytesMax = 1 << 20", "fieldBytesMax = 1 << 16", "header_count <= 1_000",
-                "body_segments <= 10_000",
+                "static let bytesMax = 1 << 20", "fieldBytesMax = 1 << 16",
+                "headers <= 1_000 && segments <= 10_000", "(1...32).contains(bytes.count)",
             ]
         ),
         ("headers of an answer by HTTP/2", ["stream.headers.count < 64"]),

@@ -21,7 +21,7 @@ import Testing
     private func unindexed(_ headers: [String], _ mask: UInt64) -> [String]? {
         let batch = batch(headers, unindexed: mask)
         var encoder = HeaderEncoder()
-        encoder.begin(tableMax: 4_096)
+        encoder.begin()
         batch.write(fieldsOf: 0, authority: HTTP2Session.bytes("h:443"), to: &encoder)
         return HeaderReader()?.read(encoder.block)?.filter(\.isNeverKept).map(\.name)
             .filter { $0 != "content-length" }

@@ -65,14 +65,16 @@ import Testing
     }
 
     static func batch(
-        path: String = "/p", header: (String, String) = ("a", "b"), items: [UInt64]
+        method: String = "POST", path: String = "/p", header: (String, String) = ("a", "b"),
+        headerCount: Int = 1, items: [UInt64]
     ) -> RequestBatch {
         var batch = RequestBatch()
         for item in items {
-            let method = batch.append(bytes: "POST".utf8)
+            let method = batch.append(bytes: method.utf8)
             let path = batch.append(bytes: path.utf8)
             let name = batch.append(bytes: header.0.utf8)
-            batch.append(header: .init(name: name, value: batch.append(bytes: header.1.utf8)))
+            let value = batch.append(bytes: header.1.utf8)
+            for _ in 0..<headerCount { batch.append(header: .init(name: name, value: value)) }
             batch.append(item: item)
             batch.appendRequest(method: method, path: path, body: .empty)
         }
@@ -93,6 +95,17 @@ import Testing
             (Self.batch(header: ("A", "b"), items: [5, 7]), settled),
             (Self.batch(header: ("a", "b\r\nc: d"), items: [5, 7]), settled),
             (Self.batch(header: ("", "b"), items: [5, 7]), settled),
+            (Self.batch(method: String(repeating: "X", count: 33), items: [5, 7]), settled),
+            (
+                Self.batch(path: "/" + String(repeating: "x", count: 1 << 16), items: [5, 7]),
+                settled
+            ),
+            (Self.batch(header: ("a", ""), headerCount: 1_001, items: [5, 7]), settled),
+            (
+                Self.batch(
+                    header: ("a", String(repeating: "x", count: 1_000)), headerCount: 66,
+                    items: [5, 7]), settled
+            ),
         ]
         for (requests, outcomes) in wrong {
             #expect(throws: WireFault.self) {

@@ -18,7 +18,8 @@ struct HeaderEncoder {
     /// Their size as the standard counts it.
     private var size = 0
     private var sizeMax = HeaderEncoder.sizeUnlessTold
-    private var isFull = false
+    /// The next block empties the table: it is full, or its size was set.
+    private var isOver = false
     /// Where the next field is expected: requests have the same fields in the same order.
     private var expected = 0
 
@@ -28,19 +29,23 @@ struct HeaderEncoder {
     /// What a field takes in the table besides its texts.
     private static let fieldSize = 32
 
-    /// Begins a block; `tableMax` is the peer's SETTINGS_HEADER_TABLE_SIZE.
-    mutating func begin(tableMax: Int) {
+    /// The peer's SETTINGS_HEADER_TABLE_SIZE. Peers wait for an answer in the next block even if it is as before: it may
+    /// have been less in between.
+    mutating func setTable(sizeMax most: Int) {
+        sizeMax = min(most, Self.sizeUnlessTold)
+        isOver = true
+    }
+
+    mutating func begin() {
         block.removeAll(keepingCapacity: true)
         expected = 0
-        let most = min(tableMax, Self.sizeUnlessTold)
-        guard isFull || most != sizeMax else { return }
+        guard isOver else { return }
+        isOver = false
         size = 0
-        sizeMax = most
-        isFull = false
         kept.removeAll(keepingCapacity: true)
         keptBytes.removeAll(keepingCapacity: true)
         number(0, .tableSize)
-        if most > 0 { number(most, .tableSize) }
+        if sizeMax > 0 { number(sizeMax, .tableSize) }
     }
 
     mutating func method(_ value: Text) {
@@ -81,7 +86,7 @@ struct HeaderEncoder {
         }
         let cost = name.count + value.count + Self.fieldSize
         guard size + cost <= sizeMax else {
-            if cost <= sizeMax { isFull = true }
+            if cost <= sizeMax { isOver = true }
             return literal(.plain, known, name, value)
         }
         size += cost

@@ -9,6 +9,12 @@ extension PushConnection {
         switch UInt32(frame.hd.type) {
         case NGHTTP2_SETTINGS.rawValue:
             guard flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0, let session else { return }
+            let settings = UnsafeBufferPointer(start: frame.settings.iv, count: frame.settings.niv)
+            let tableSize = NGHTTP2_SETTINGS_HEADER_TABLE_SIZE
+            if settings.contains(where: { $0.settings_id == tableSize.rawValue }) {
+                let most = nghttp2_session_get_remote_settings(session, tableSize)
+                headers.setTable(sizeMax: Int(most))
+            }
             let value = nghttp2_session_get_remote_settings(
                 session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
             let peerMax = Int(min(value, 1 << 20))

@@ -20,9 +20,7 @@ extension PushConnection {
     ) -> Bool {
         let number = frame[5..<Frame.headSize].reduce(Int32(0)) { $0 << 8 | Int32($1) }
         guard let stream = stream(number), let batch = stream.batch else { return false }
-        let tableMax = nghttp2_session_get_remote_settings(
-            session, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
-        headers.begin(tableMax: Int(tableMax))
+        headers.begin()
         batch.write(fieldsOf: stream.request, authority: authority.all, to: &headers)
         var type = NGHTTP2_HEADERS.rawValue
         var flags = UInt32(frame[4]) & NGHTTP2_FLAG_END_STREAM.rawValue

@@ -239,29 +239,18 @@ package final class HTTPSink: HostSink {
         }
     }
 
-    /// Most bytes of a request, all parts together.
-    private static let requestBytesMax = 1 << 20
-    /// Most bytes of its path and headers: peers end a connection that brings more.
-    private static let fieldBytesMax = 1 << 16
-
     private static func excess(of raw: sbx_http_request) -> String? {
-        guard raw.header_count <= 1_000, raw.body_segments <= 10_000 else {
-            return "1000 headers, or 10000 segments of the body"
+        let (headers, segments) = (raw.header_count, raw.body_segments)
+        func sum(_ count: Int, _ size: (Int) -> Int) -> Int {
+            (0..<count).reduce(0) { $0 + min(RequestRules.bytesMax, size($1)) }
         }
-        var fields = raw.path.raw.count
-        for index in 0..<raw.header_count {
-            guard let header = raw.headers?[index] else { break }
-            fields += min(requestBytesMax, header.key.raw.count + header.value.raw.count)
-        }
-        guard fields <= fieldBytesMax else {
-            return "\(fieldBytesMax) bytes of path and headers"
-        }
-        var left = requestBytesMax - fields
-        for index in 0..<raw.body_segments {
-            guard let segment = raw.body?[index] else { break }
-            left -= min(requestBytesMax, segment.raw.count)
-        }
-        return left >= 0 ? nil : "\(requestBytesMax) bytes"
+        return RequestRules.excess(headers: headers, segments: segments)
+            ?? RequestRules.excess(
+                fieldBytes: raw.path.raw.count
+                    + sum(headers) { index in
+                        raw.headers.map { $0[index].key.raw.count + $0[index].value.raw.count } ?? 0
+                    },
+                bodyBytes: sum(segments) { index in raw.body.map { $0[index].raw.count } ?? 0 })
     }
 
     package static let slots: SinkSlots<sbx_http_sink> = SinkSlots { functions }

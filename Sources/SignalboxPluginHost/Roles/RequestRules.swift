@@ -56,8 +56,23 @@ struct ItemLedger {
 
 /// The rules for requests, so that one does no harm to others on its connection.
 enum RequestRules {
+    /// Most bytes of a request, all parts together.
+    static let bytesMax = 1 << 20
+    /// Most bytes of its path and headers: peers end a connection that brings more.
+    private static let fieldBytesMax = 1 << 16
+
+    /// Which limit of a request is exceeded; nil if none is.
+    static func excess(headers: Int, segments: Int) -> String? {
+        headers <= 1_000 && segments <= 10_000 ? nil : "1000 headers, or 10000 segments of the body"
+    }
+
+    static func excess(fieldBytes: Int, bodyBytes: Int) -> String? {
+        if fieldBytes > fieldBytesMax { return "\(fieldBytesMax) bytes of path and headers" }
+        return fieldBytes + bodyBytes > bytesMax ? "\(bytesMax) bytes" : nil
+    }
+
     static func isMethod(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { isToken($0) }
+        (1...32).contains(bytes.count) && bytes.allSatisfy { isToken($0) }
     }
 
     static func isPath(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -129,6 +144,18 @@ enum RequestRules {
         }
     }
 
+    /// Headers may share their bytes, so that many would take little of a message.
+    private static func isWithinBounds(
+        _ request: RequestBatch.Request, _ batch: RequestBatch
+    ) -> Bool {
+        guard excess(headers: request.headers.count, segments: 0) == nil else { return false }
+        let fieldBytes = request.headers.reduce(Int(request.path.count)) { bytes, index in
+            let header = batch.headers[Int(index)]
+            return bytes + Int(header.name.count) + Int(header.value.count)
+        }
+        return excess(fieldBytes: fieldBytes, bodyBytes: Int(request.body.count)) == nil
+    }
+
     /// Checks a result from another process: requests must be valid, and each item handled once.
     static func check(
         _ batch: RequestBatch, _ settled: [Outcome], of items: [UInt64]
@@ -140,7 +167,8 @@ enum RequestRules {
                 return UnsafeBufferPointer(rebasing: bytes[start..<start + Int(slice.count)])
             }
             return batch.requests.allSatisfy { request in
-                !request.items.isEmpty && isMethod(part(request.method))
+                !request.items.isEmpty && isWithinBounds(request, batch)
+                    && isMethod(part(request.method))
                     && request.context.count <= 256
                     && (request.origin.count == 0 || isOrigin(batch.text(request.origin)))
                     && isPath(part(request.path))
