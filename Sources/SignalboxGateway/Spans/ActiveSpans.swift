@@ -186,7 +186,8 @@ extension RequestBatch {
             for index in request.items { out.append(item: items[Int(index)]) }
             out.appendRequest(
                 method: request.method, path: request.path, body: request.body,
-                unindexedHeaders: unindexed)
+                unindexedHeaders: unindexed, origin: request.origin, context: request.context,
+                shortened: request.shortened)
         }
         return out
     }
