@@ -112,12 +112,10 @@ struct HeaderEncoder {
         }
     }
 
-    /// How a field or a size begins: the bits above a number, and the most that fits into the number's own.
+    /// What a number begins: the bits above it, and the most that fits into its own.
     private enum Form: UInt16 {
         case field = 0x80_7F, kept = 0x40_3F, tableSize = 0x20_1F, never = 0x10_0F, plain = 0x00_0F
-
-        var bits: UInt8 { UInt8(rawValue >> 8) }
-        var most: Int { Int(rawValue & 0xFF) }
+        case text = 0x00_7F
     }
 
     private mutating func literal(_ form: Form, _ known: KnownName, _ name: Text, _ value: Text) {
@@ -127,15 +125,12 @@ struct HeaderEncoder {
     }
 
     private mutating func text(_ bytes: Text) {
-        number(bytes.count, bits: 0, most: 0x7F)
+        number(bytes.count, .text)
         block.append(contentsOf: bytes)
     }
 
     private mutating func number(_ value: Int, _ form: Form) {
-        number(value, bits: form.bits, most: form.most)
-    }
-
-    private mutating func number(_ value: Int, bits: UInt8, most: Int) {
+        let (bits, most) = (UInt8(form.rawValue >> 8), Int(form.rawValue & 0xFF))
         guard value >= most else { return block.append(bits | UInt8(value)) }
         block.append(bits | UInt8(most))
         var rest = value - most
