@@ -240,17 +240,20 @@ package final class HTTPSink: HostSink {
     }
 
     private static func excess(of raw: sbx_http_request) -> String? {
+        // A length may be any number.
+        func size(_ text: sbx_str) -> Int { min(RequestRules.bytesMax, text.raw.count) }
         let (headers, segments) = (raw.header_count, raw.body_segments)
-        func sum(_ count: Int, _ size: (Int) -> Int) -> Int {
-            (0..<count).reduce(0) { $0 + min(RequestRules.bytesMax, size($1)) }
+        if let excess = RequestRules.excess(headers: headers, segments: segments) { return excess }
+        var (fieldBytes, bodyBytes) = (size(raw.path), 0)
+        for index in 0..<headers {
+            guard let header = raw.headers?[index] else { break }
+            fieldBytes += size(header.key) + size(header.value)
         }
-        return RequestRules.excess(headers: headers, segments: segments)
-            ?? RequestRules.excess(
-                fieldBytes: raw.path.raw.count
-                    + sum(headers) { index in
-                        raw.headers.map { $0[index].key.raw.count + $0[index].value.raw.count } ?? 0
-                    },
-                bodyBytes: sum(segments) { index in raw.body.map { $0[index].raw.count } ?? 0 })
+        for index in 0..<segments {
+            guard let segment = raw.body?[index] else { break }
+            bodyBytes += size(segment)
+        }
+        return RequestRules.excess(fieldBytes: fieldBytes, bodyBytes: bodyBytes)
     }
 
     package static let slots: SinkSlots<sbx_http_sink> = SinkSlots { functions }
