@@ -172,8 +172,8 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
     func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool { false }
     func devices(
         of users: [UserKey],
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
-    ) { done(.success([:])) }
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void
+    ) { done(.success(users.map { _ in [] })) }
     func learn(
         _ news: TokenNews,
         reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],

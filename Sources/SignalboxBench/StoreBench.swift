@@ -76,7 +76,7 @@ enum StoreBench {
                 store.devices(of: keys) { continuation.resume(with: $0) }
             }
             best = min(best, Double(SystemClock.monotonicNs - start) / 1e6)
-            guard found.count == users, found.values.allSatisfy({ $0.count == 1 }) else {
+            guard found.count == users, found.allSatisfy({ $0.count == 1 }) else {
                 throw BenchFault(description: "the registry is not as it was filled")
             }
         }

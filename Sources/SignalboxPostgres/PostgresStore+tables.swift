@@ -41,7 +41,7 @@ extension PostgresStore: TableStore, DeviceRegistry, KeyValueStore, Outbox {
     /// Finds the devices of each user.
     public func devices(
         of users: ArraySlice<UserKey>, nowUnixMs: Int64, _ link: PostgresTables,
-        _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
+        _ found: @escaping ([RegisteredDevice]) -> Void
     ) throws { try DeviceTables.devices(of: users, nowUnixMs: nowUnixMs, link, found) }
 
     /// Tells other gateways that there are reports.

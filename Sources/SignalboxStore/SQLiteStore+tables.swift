@@ -40,7 +40,7 @@ extension SQLiteStore: TableStore, DeviceRegistry, KeyValueStore, Outbox {
     /// Finds the devices of each user.
     public func devices(
         of users: ArraySlice<UserKey>, nowUnixMs: Int64, _ link: SQLiteTables,
-        _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
+        _ found: @escaping ([RegisteredDevice]) -> Void
     ) throws { try DeviceTables.devices(of: users, nowUnixMs: nowUnixMs, link, found) }
 
     /// There is no other gateway.

@@ -132,38 +132,35 @@ extension TableStore {
         let key = UserKey(app: app, user: user)
         return try await read(.client) { link in
             var devices: [RegisteredDevice] = []
-            try self.devices(of: [key], nowUnixMs: self.tableNowMs, link) { devices = $1 }
+            try self.devices(of: [key], nowUnixMs: self.tableNowMs, link) { devices = $0 }
             return devices
         }
     }
 
-    /// The devices of users named in events.
+    /// The devices of each of these users, in their order.
     public func devices(
         of users: [UserKey],
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
-    ) { devices(of: users[...], found: FoundDevices(count: users.count), done: done) }
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void
+    ) { devices(of: users[...], after: [], done: done) }
 
     private func devices(
-        of users: ArraySlice<UserKey>, found: FoundDevices,
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
+        of users: ArraySlice<UserKey>, after parts: [[[RegisteredDevice]]],
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void
     ) {
         let turn = users.prefix(Self.usersMax)
         let rest = users.dropFirst(turn.count)
         read(.client) { link in
-            try self.devices(of: turn, nowUnixMs: self.tableNowMs, link) { found.all[$0] = $1 }
+            var part: [[RegisteredDevice]] = []
+            part.reserveCapacity(turn.count)
+            try self.devices(of: turn, nowUnixMs: self.tableNowMs, link) { part.append($0) }
+            return part
         } done: { result in
             switch result {
             case .failure(let failure): done(.failure(failure))
-            case .success where rest.isEmpty: done(.success(found.all))
-            case .success: self.devices(of: rest, found: found, done: done)
+            case .success(let part) where rest.isEmpty && parts.isEmpty: done(.success(part))
+            case .success(let part) where rest.isEmpty: done(.success(parts.flatMap(\.self) + part))
+            case .success(let part): self.devices(of: rest, after: parts + [part], done: done)
             }
         }
     }
-}
-
-/// `@unchecked Sendable`: only the thread that reads touches it.
-private final class FoundDevices: @unchecked Sendable {
-    var all: [UserKey: [RegisteredDevice]]
-
-    init(count: Int) { all = Dictionary(minimumCapacity: count) }
 }

@@ -38,10 +38,10 @@ public protocol TableStore: DeliveryQueue {
     func write<Value: Sendable>(
         _ task: TableTask, _ body: @escaping @Sendable (any TableLink) throws -> Value,
         done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void)
-    /// Finds the devices of each user; an empty app means all apps.
+    /// Finds the devices of each user, in the users' order; an empty app means all apps.
     func devices(
         of users: ArraySlice<UserKey>, nowUnixMs: Int64, _ link: Link,
-        _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
+        _ found: @escaping ([RegisteredDevice]) -> Void
     ) throws
     /// This transaction writes reports.
     func announceReports(_ link: any TableLink) throws

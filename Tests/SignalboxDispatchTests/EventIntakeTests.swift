@@ -83,7 +83,7 @@ import Testing
             device.user = "ann"
             return RegisteredDevice(device: device)
         }
-        let (next, admitted) = intake.found(.success([user: devices]), rules, room: room)
+        let (next, admitted) = intake.found(.success([devices]), rules, room: room)
         guard case .route = next else {
             Issue.record("the events are not routed: \(next)")
             return
@@ -128,7 +128,7 @@ import Testing
         #expect(room.enter(1))
         var intake = intake([event("", Device(app: "a", user: "ann"))])
         _ = intake.begin(rules)
-        let busy = intake.found(.success([:]), rules, room: room)
+        let busy = intake.found(.success([[]]), rules, room: room)
         guard case .unavailable = try refusal(busy.next),
             case .busy(devices: 1)? = intake.notices.first
         else {
@@ -136,7 +136,7 @@ import Testing
             return
         }
         room.leave(1)
-        #expect(intake.found(.success([:]), rules, room: room).admitted == 1)
+        #expect(intake.found(.success([[]]), rules, room: room).admitted == 1)
     }
 
     @Test func `a batch that names a user too often is too large as a whole, from a bus it is not`()
@@ -147,14 +147,14 @@ import Testing
         let events = (0..<2).map { _ in event("", Device(app: "a", user: "ann")) }
         var webhook = intake(events)
         _ = webhook.begin(RigRules())
-        let refused = webhook.found(.success([user: devices]), RigRules(), room: LargeEvents())
+        let refused = webhook.found(.success([devices]), RigRules(), room: LargeEvents())
         guard case .tooLarge = try refusal(refused.next) else {
             Issue.record("\(refused.next)")
             return
         }
         var bus = intake(events, leavesOut: true)
         _ = bus.begin(RigRules())
-        let taken = bus.found(.success([user: devices]), RigRules(), room: LargeEvents())
+        let taken = bus.found(.success([devices]), RigRules(), room: LargeEvents())
         #expect(taken.admitted == 200_002)
     }
 

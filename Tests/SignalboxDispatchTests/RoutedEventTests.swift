@@ -142,7 +142,7 @@ import Testing
             #expect(skips == ["\(place) 0 \(reason)"])
         }
         // Nothing of it is kept.
-        #expect(UserDevices.named(in: [event], []).isEmpty)
+        #expect(NamedUsers(in: [event], []).keys.isEmpty)
         let item = routed.item(dedupeMs: 5)
         #expect(item.event.recipients[0].device == Device())
     }

@@ -17,11 +17,9 @@ struct PersonSearch: Sendable {
     }
 
     func devices() async throws -> [RegisteredDevice] {
-        let found: [UserKey: [RegisteredDevice]] = try await withCheckedThrowingContinuation {
-            continuation in
-            store.devices(of: [user]) { continuation.resume(with: $0) }
+        try await withCheckedThrowingContinuation { continuation in
+            store.devices(of: [user]) { continuation.resume(with: $0.map { $0[0] }) }
         }
-        return found[user] ?? []
     }
 
     /// Pushes that wait or are in flight. Searches the whole queue.

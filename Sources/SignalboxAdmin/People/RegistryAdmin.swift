@@ -16,7 +16,7 @@ struct RegistryAdmin: Sendable {
         let found = await withCheckedContinuation { continuation in
             registry.devices(of: [key]) { continuation.resume(returning: $0) }
         }
-        return .json(["devices": .array((try found.get()[key] ?? []).map(Self.json))])
+        return .json(["devices": .array(try found.get()[0].map(Self.json))])
     }
 
     private static func json(_ entry: RegisteredDevice) -> JSONValue {

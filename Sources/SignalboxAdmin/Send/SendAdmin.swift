@@ -57,6 +57,6 @@ struct SendAdmin: Sendable {
         let found = await withCheckedContinuation { continuation in
             registry.devices(of: [key]) { continuation.resume(returning: $0) }
         }
-        return try push.chosen(try found.get()[key] ?? [], plan)
+        return try push.chosen(try found.get()[0], plan)
     }
 }

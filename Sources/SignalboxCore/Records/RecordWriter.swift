@@ -64,7 +64,11 @@ public struct RecordWriter: Sendable {
     /// Ends the record that was begun last; `outer` is what `begin` returned.
     public mutating func end(_ outer: Open) {
         let count = slots.count - open.slots
-        unsafe slots.withUnsafeBytes { unsafe bytes.append(contentsOf: $0.suffix(8 * count)) }
+        unsafe slots.withUnsafeBytes {
+            // A slice of a buffer is copied byte by byte, a buffer at once.
+            let own = unsafe UnsafeRawBufferPointer(rebasing: $0.suffix(8 * count))
+            unsafe bytes.append(contentsOf: own)
+        }
         slots.removeLast(count)
         let head = UInt64(UInt32(truncatingIfNeeded: bytes.count - open.start))
         let word = head | UInt64(open.mask) << 32

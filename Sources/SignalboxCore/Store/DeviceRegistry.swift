@@ -63,10 +63,10 @@ public protocol DeviceRegistry: Sendable {
     ) async throws -> Int
     /// Sets a user's badge counter; false if the user has no device, and so no counter.
     func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool
-    /// The devices of users named in events; an empty app means those of every app.
+    /// The devices of each of these users, in their order; an empty app means those of every app.
     func devices(
         of users: [UserKey],
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void)
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void)
     /// Applies a provider's news about a token, and writes the reports that `reports` returns.
     ///
     /// `reports` gets the affected devices in their previous state, on a thread of the store. The store

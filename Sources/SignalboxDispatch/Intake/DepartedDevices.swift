@@ -11,7 +11,7 @@ package enum DepartedDevices {
 
     /// The users whose devices must be looked up again for these deliveries. A token that came with its event is not in
     /// the registry, so nothing is known about its logout.
-    package static func users(of deliveries: [Delivery], nowUnixMs: UInt64) -> Set<UserKey> {
+    package static func users(of deliveries: [Delivery], nowUnixMs: UInt64) -> [UserKey] {
         var users: Set<UserKey> = []
         for delivery in deliveries {
             let device = delivery.device
@@ -20,13 +20,14 @@ package enum DepartedDevices {
             else { continue }
             users.insert(key(device))
         }
-        return users
+        return Array(users)
     }
 
-    /// The deliveries whose users in `known` no longer have the device.
+    /// The deliveries whose users no longer have the device; `found`: the devices of each of `users`.
     package static func departed(
-        _ deliveries: [Delivery], _ known: [UserKey: [RegisteredDevice]]
+        _ deliveries: [Delivery], users: [UserKey], _ found: [[RegisteredDevice]]
     ) -> Set<UInt64> {
+        let known = Dictionary(uniqueKeysWithValues: zip(users, found))
         var out: Set<UInt64> = []
         for delivery in deliveries where delivery.kind == .push {
             let device = delivery.device

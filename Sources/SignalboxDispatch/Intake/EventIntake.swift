@@ -8,7 +8,7 @@ package struct EventIntake: Sendable {
     /// What to do next.
     package enum Step: Sendable {
         /// Look up the devices of users, then call `found`.
-        case lookUp(Set<UserKey>)
+        case lookUp([UserKey])
         /// Call `route`, on a worker.
         case route
         /// Store changes of devices, then call `changed`. They come first: they can be repeated if the events are
@@ -39,7 +39,8 @@ package struct EventIntake: Sendable {
     private let source: String
     private let receivedUnixMs: UInt64
     private let leavesOut: Bool
-    private var users: UserDevices?
+    private var users: NamedUsers?
+    private var devices: [[RegisteredDevice]] = []
     private var entry: StoreEntry
     private(set) var notices: [Notice] = []
     /// Metric labels of the entry's items, as `RoutedEvent.result`.
@@ -80,21 +81,22 @@ package struct EventIntake: Sendable {
             let device = changes[index].device
             if !device.platform.isEmpty { changes[index].platforms = rules.platforms(of: device) }
         }
-        let named = UserDevices.named(in: events, changes)
-        return named.isEmpty ? .route : .lookUp(named)
+        let users = NamedUsers(in: events, changes)
+        if users.keys.isEmpty { return .route }
+        self.users = users
+        return .lookUp(users.keys)
     }
 
-    /// The devices of the users; `room` admits them, and the caller returns them with `leave` at the end.
+    /// The devices of each user; `room` admits them, and the caller returns them with `leave` at the end.
     package mutating func found(
-        _ answer: Result<[UserKey: [RegisteredDevice]], StoreFailure>, _ rules: some IntakeRules,
+        _ answer: Result<[[RegisteredDevice]], StoreFailure>, _ rules: some IntakeRules,
         room: LargeEvents
     ) -> (next: Step, admitted: Int) {
-        guard case .success(let known) = answer else {
+        guard case .success(let found) = answer, let users else {
             // Without its devices an event would reach nobody, so its source must resend it.
             return (.refuse(.failed("the devices could not be looked up")), 0)
         }
-        let users = UserDevices(known)
-        let count = users.deviceCount(of: events)
+        let count = users.recipientCount(of: events, found)
         // A batch may name the same users repeatedly.
         let most = max(LargeEvents.devicesMax, rules.devicesPerEvent)
         guard leavesOut || events.count < 2 || count <= most else {
@@ -105,7 +107,7 @@ package struct EventIntake: Sendable {
             notices.append(.busy(devices: count))
             return (.refuse(.unavailable("too many devices of large events are being stored")), 0)
         }
-        self.users = users
+        devices = found
         return (.route, count)
     }
 
@@ -114,10 +116,8 @@ package struct EventIntake: Sendable {
         _ rules: some IntakeRules, _ ports: inout some IntakePorts,
         onID: ((UInt64) -> Void)? = nil
     ) -> Step {
-        if let users {
-            events = events.map(users.resolved)
-            changes = changes.flatMap(users.resolved)
-        }
+        users?.resolve(&events, &changes, devices)
+        devices = []
         // With `leavesOut` it is kept: its source would emit the same event forever, and nothing else meanwhile.
         let isAlone = events.count == 1 && changes.isEmpty && !leavesOut
         if let answer = boundEvents(rules) { return .refuse(answer) }

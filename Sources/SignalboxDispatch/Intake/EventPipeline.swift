@@ -9,8 +9,8 @@ package protocol IntakeWorld: Sendable {
 
     /// Looks up the devices of users.
     func devices(
-        of users: Set<UserKey>,
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void)
+        of users: [UserKey],
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void)
     /// Stores changes of devices, with the reports that they cause.
     func change(
         _ changes: [DeviceChange], from source: String,
@@ -97,7 +97,7 @@ package final class EventPipeline: Sendable {
         }
     }
 
-    private func lookUp(_ users: Set<UserKey>, _ intake: EventIntake, _ request: Request) {
+    private func lookUp(_ users: [UserKey], _ intake: EventIntake, _ request: Request) {
         world.devices(of: users) { [self] answer in
             var intake = intake
             // Counted here and not on a worker: requests waiting for one already have their devices in memory.

@@ -23,9 +23,9 @@ struct GatewayIntake: IntakeWorld {
     }
 
     func devices(
-        of users: Set<UserKey>,
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
-    ) { store.devices(of: Array(users), done: done) }
+        of users: [UserKey],
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void
+    ) { store.devices(of: users, done: done) }
 
     func change(
         _ changes: [DeviceChange], from source: String,

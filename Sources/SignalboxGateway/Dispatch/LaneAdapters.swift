@@ -51,7 +51,7 @@ struct GatewayLaneStore: LaneStore {
     private func look(_ lease: StoreLease, _ done: @escaping @Sendable (StoreLease?) -> Void) {
         let users = DepartedDevices.users(of: lease.deliveries, nowUnixMs: unixMs())
         guard !users.isEmpty else { return done(lease) }
-        store.devices(of: Array(users)) { found in
+        store.devices(of: users) { found in
             guard let known = try? found.get() else {
                 let ends = lease.deliveries.map { LeaseEnd.released($0.id) }
                 return store.settle(ends, under: lease.token, outcomes: OutcomePack()) { _ in
@@ -59,7 +59,7 @@ struct GatewayLaneStore: LaneStore {
                 }
             }
             var lease = lease
-            lease.departed = DepartedDevices.departed(lease.deliveries, known)
+            lease.departed = DepartedDevices.departed(lease.deliveries, users: users, known)
             done(lease)
         }
     }

@@ -162,7 +162,7 @@ package final class GatewayServices: HostServices {
         let key = UserKey(app: app, user: user)
         try openStore().devices(of: [key]) { found in
             done(
-                found.map { ($0[key] ?? []).map(\.deviceWithPresence) }
+                found.map { $0[0].map(\.deviceWithPresence) }
                     .mapError { PluginFault(.unreachable, $0.message) })
         }
     }

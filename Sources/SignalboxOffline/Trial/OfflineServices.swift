@@ -267,7 +267,7 @@ package final class OfflineServices: HostServices {
         let key = UserKey(app: app, user: user)
         registry.devices(of: [key]) { result in
             done(
-                result.map { ($0[key] ?? []).map(\.deviceWithPresence) }
+                result.map { $0[0].map(\.deviceWithPresence) }
                     .mapError { PluginFault(.unreachable, $0.message) })
         }
     }

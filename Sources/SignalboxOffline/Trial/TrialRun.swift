@@ -170,34 +170,37 @@ struct TrialRun {
     private func resolve(_ event: Event) async throws -> (Event, invented: Set<String>) {
         var event = event
         event.mendRecipients()
-        let named = UserDevices.named(in: [event], [])
-        var known: [UserKey: [RegisteredDevice]] = [:]
-        for key in named {
-            known[key] = services.devices { device in
+        let users = NamedUsers(in: [event], [])
+        var known = users.keys.map { key in
+            services.devices { device in
                 device.user == key.user && (key.app.isEmpty || device.app == key.app)
             }.map { device in
                 let isOnline = device.attributes.contains(Attribute("online", "true"))
                 return RegisteredDevice(device: device, isOnline: isOnline)
             }
         }
-        let missing = named.filter { known[$0]?.isEmpty ?? true }
+        let missing = known.indices.filter { known[$0].isEmpty }
         if let registry, !missing.isEmpty {
             let found = await withCheckedContinuation { continuation in
-                registry.devices(of: Array(missing)) { continuation.resume(returning: $0) }
+                let keys = missing.map { users.keys[$0] }
+                registry.devices(of: keys) { continuation.resume(returning: $0) }
             }
-            for (key, devices) in try found.get() { known[key] = devices }
+            for (place, devices) in zip(missing, try found.get()) { known[place] = devices }
         }
         var invented: Set<String> = []
         if inventsDevices {
-            for key in named where known[key]?.isEmpty ?? true {
-                known[key] = platforms(for: event.source).map { platform in
-                    let device = Self.inventedDevice(platform, key, number: invented.count + 1)
+            for place in known.indices where known[place].isEmpty {
+                known[place] = platforms(for: event.source).map { platform in
+                    let device = Self.inventedDevice(
+                        platform, users.keys[place], number: invented.count + 1)
                     invented.insert(device.token)
                     return RegisteredDevice(device: device)
                 }
             }
         }
-        return (UserDevices(known).resolved(event), invented)
+        var (events, changes) = ([event], [DeviceChange]())
+        users.resolve(&events, &changes, known)
+        return (events[0], invented)
     }
 
     /// Platforms that routes of a source send to.

@@ -13,7 +13,7 @@ enum DeviceTables {
 
     static func devices(
         of users: ArraySlice<UserKey>, nowUnixMs: Int64, _ tables: PostgresTables,
-        _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
+        _ found: @escaping ([RegisteredDevice]) -> Void
     ) throws {
         let parts = stride(from: users.startIndex, to: users.endIndex, by: partMax).map {
             users[$0..<min($0 + partMax, users.endIndex)]
@@ -31,7 +31,7 @@ enum DeviceTables {
                 let devices = (all[user.user] ?? []).filter {
                     user.app.isEmpty || $0.device.app == user.app
                 }
-                found(user, DeviceTable.newestFirst(devices))
+                found(DeviceTable.newestFirst(devices))
             }
         }
     }

@@ -5,12 +5,12 @@ internal import SignalboxTables
 enum DeviceTables {
     static func devices(
         of users: ArraySlice<UserKey>, nowUnixMs now: Int64, _ link: SQLiteTables,
-        _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
+        _ found: @escaping ([RegisteredDevice]) -> Void
     ) throws {
         var rest = users
         while let first = rest.first {
             guard !first.app.isEmpty else {
-                found(first, try devicesInAnyApp(of: first.user, now, link))
+                found(try devicesInAnyApp(of: first.user, now, link))
                 rest.removeFirst()
                 continue
             }
@@ -24,7 +24,7 @@ enum DeviceTables {
 
     private static func devices(
         of users: ArraySlice<UserKey>, in app: String, _ now: Int64, _ link: SQLiteTables,
-        _ found: @escaping (UserKey, [RegisteredDevice]) -> Void
+        _ found: @escaping ([RegisteredDevice]) -> Void
     ) throws {
         let isFew = users.count <= DeviceSQL.fewUsers
         let rows = try link.hot.statement(isFew ? .devicesOfFewUsers : .devicesOfUsers, link.db)
@@ -58,11 +58,11 @@ enum DeviceTables {
 /// Hands over users' devices, whose rows come in the order of the users.
 private struct OfUsers {
     private let users: ArraySlice<UserKey>
-    private let found: (UserKey, [RegisteredDevice]) -> Void
+    private let found: ([RegisteredDevice]) -> Void
     private var place = 0
     private var devices: [RegisteredDevice] = []
 
-    init(_ users: ArraySlice<UserKey>, _ found: @escaping (UserKey, [RegisteredDevice]) -> Void) {
+    init(_ users: ArraySlice<UserKey>, _ found: @escaping ([RegisteredDevice]) -> Void) {
         self.users = users
         self.found = found
     }
@@ -78,7 +78,7 @@ private struct OfUsers {
 
     private mutating func finish(before end: Int) {
         while place < end {
-            found(self[place], DeviceTable.newestFirst(devices))
+            found(DeviceTable.newestFirst(devices))
             devices.removeAll(keepingCapacity: true)
             place += 1
         }

@@ -93,16 +93,14 @@ extension MemoryStore: DeviceRegistry {
         try perform { state, _ in state.registry.badge(after: number, of: user) != nil }.get()
     }
 
-    /// The devices of users named in events.
+    /// The devices of each of these users, in their order.
     public func devices(
         of users: [UserKey],
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void
     ) {
         done(
             perform { state, now in
-                var out: [UserKey: [RegisteredDevice]] = [:]
-                for user in users { out[user] = state.registry.devices(of: user, nowUnixMs: now) }
-                return out
+                users.map { state.registry.devices(of: $0, nowUnixMs: now) }
             })
     }
 

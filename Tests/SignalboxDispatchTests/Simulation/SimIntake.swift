@@ -18,8 +18,8 @@ struct SimIntake: IntakeWorld {
     }
 
     func devices(
-        of users: Set<UserKey>,
-        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
+        of users: [UserKey],
+        done: @escaping @Sendable (Result<[[RegisteredDevice]], StoreFailure>) -> Void
     ) {
         gateway.store.devices(of: users, of: process) { done(Self.result($0)) }
     }

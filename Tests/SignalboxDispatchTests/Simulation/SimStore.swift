@@ -171,12 +171,12 @@ final class SimStore: Sendable {
 
     /// Looks up devices.
     func devices(
-        of users: Set<UserKey>, of process: SimProcess,
-        done: @escaping @Sendable ([UserKey: [RegisteredDevice]]?) -> Void
+        of users: [UserKey], of process: SimProcess,
+        done: @escaping @Sendable ([[RegisteredDevice]]?) -> Void
     ) {
         perform(process, done) { store, _ in
-            let answer = Answer<[UserKey: [RegisteredDevice]]>()
-            store.devices(of: users.sorted { $0.user < $1.user }) { answer.set($0) }
+            let answer = Answer<[[RegisteredDevice]]>()
+            store.devices(of: users) { answer.set($0) }
             return answer.value
         }
     }
