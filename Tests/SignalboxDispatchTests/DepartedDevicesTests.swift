@@ -40,7 +40,7 @@ import Testing
         ]
         let users = DepartedDevices.users(of: deliveries, nowUnixMs: Self.now)
         #expect(
-            Set(users) == [
+            users == [
                 UserKey(app: "a", user: "ann"), UserKey(app: "b", user: "eve"),
                 UserKey(app: "a", user: "fred"),
             ])

@@ -12,15 +12,16 @@ package enum DepartedDevices {
     /// The users whose devices must be looked up again for these deliveries. A token that came with its event is not in
     /// the registry, so nothing is known about its logout.
     package static func users(of deliveries: [Delivery], nowUnixMs: UInt64) -> [UserKey] {
-        var users: Set<UserKey> = []
+        var users: [UserKey] = []
+        var known: Set<UserKey> = []
         for delivery in deliveries {
             let device = delivery.device
             guard delivery.kind == .push, device.registeredUnixMs > 0, !device.user.isEmpty,
                 !isRecent(delivery.content.receivedUnixMs, nowUnixMs)
             else { continue }
-            users.insert(key(device))
+            if known.insert(key(device)).inserted { users.append(key(device)) }
         }
-        return Array(users)
+        return users
     }
 
     /// The deliveries whose users no longer have the device; `found`: the devices of each of `users`.

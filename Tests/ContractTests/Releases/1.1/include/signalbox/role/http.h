@@ -30,8 +30,8 @@ typedef struct sbx_endpoint {
   sbx_str client_password;          /* name of a secret that opens client_certificate or client_key; empty: none */
 } sbx_endpoint;
 
-/* One request, written by the plugin. The host copies all of it before request() returns. At most 1 MiB in all,
- * 64 KiB of path and headers, 1,000 headers and 10,000 segments of the body. */
+/* One request, written by the plugin. The host copies all of it before request() returns. At most 1 MiB in all, a method of
+ * 32 bytes, 64 KiB of path and headers, 1,000 headers and 10,000 segments of the body. */
 typedef struct sbx_http_request {
   uint32_t struct_size, reserved;
   sbx_str method, path;             /* path begins with "/"; the plugin has percent-encoded it */
