@@ -124,7 +124,7 @@ final class StoreFiles: Sendable {
             configuration.journalMode = .wal
             configuration.busyMode = .timeout(5)
             configuration.prepareDatabase { db in
-                try db.execute(sql: "PRAGMA cache_size = -16384")
+                try db.execute(sql: "PRAGMA cache_size = -4096")
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = 16000")
                 if bytesMax > 0 {
                     let pageBytes = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4096
