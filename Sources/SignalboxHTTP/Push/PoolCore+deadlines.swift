@@ -5,6 +5,14 @@ internal import SignalboxCore
 
 /// When requests that wait, or that were sent, end.
 extension PoolCore {
+    func addDeadline(_ time: UInt64, _ slot: Int, _ generation: UInt64) {
+        let entry = RequestDeadlines.Entry(
+            ns: time + timeoutNs, slot: slot, generation: generation)
+        deadlines.add(entry, placeCount: slots.count) {
+            slots[$0.slot]?.generation != $0.generation
+        }
+    }
+
     func armDeadline() {
         guard deadlineTimer == nil, let first = deadlines.first else { return }
         deadlineTimer = timer(first.ns) { core in
@@ -29,7 +37,7 @@ extension PoolCore {
             } else {
                 endWaiting(first.slot, .timeout)
                 // The same deadline as that of a request sent now, so the order is kept.
-                deadlines.append((time + timeoutNs, first.slot, first.generation))
+                addDeadline(time, first.slot, first.generation)
                 perform(state.timedOut(id, entry.flight))
             }
         }

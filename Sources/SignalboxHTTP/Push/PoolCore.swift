@@ -58,7 +58,7 @@ final class PoolCore: @unchecked Sendable {
     /// Requests that a peer did not process; they go to the front of those that wait, in the order they were sent.
     var moved: [Int] = []
     /// Deadlines of sent requests: first the time-out, then the end of the wait for a late answer.
-    var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
+    var deadlines = RequestDeadlines()
     var deadlineTimer: Scheduled<Void>?
     var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
     var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
@@ -170,7 +170,7 @@ final class PoolCore: @unchecked Sendable {
         waiting.removeFirst()
         generation += 1
         slots[slot]?.sent(on: connection.id, generation, state.opened(connection.id, nowNs: time))
-        deadlines.append((time + timeoutNs, slot, generation))
+        addDeadline(time, slot, generation)
         written.add(connection)
     }
 
