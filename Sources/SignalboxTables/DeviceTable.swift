@@ -180,7 +180,7 @@ public enum DeviceTable {
         case .unregistered:
             for known in try find(app: device.app, token: device.token, link)
             where change.covers(platform: known.device.platform)
-                && (device.user.isEmpty || known.device.user == device.user)
+                && (device.user.isEmpty || known.device.user.hasSameBytes(as: device.user))
             {
                 _ = try unregister(known.device, link)
             }

@@ -106,6 +106,13 @@ import Testing
         #expect(resolved(change(.registered, token: "9")) == ["9"])
     }
 
+    @Test(arguments: [["K", "\u{212A}"], ["\u{212A}", "K"]])
+    func `users whose names Unicode calls equivalent are two users`(names: [String]) {
+        let users = named(names.map { Recipient(device: Device(app: "a", user: $0)) })
+        #expect(users.keys.map { Array($0.user.utf8) } == names.map { Array($0.utf8) })
+        #expect(users.keys.count == 2 && Set(users.keys).count == 2)
+    }
+
     @Test(arguments: [3, 40])
     func `a user named repeatedly is looked up once and reached each time`(count: Int) {
         let recipients = (0..<count).map { Recipient(device: Device(app: "a", user: "u\($0)")) }

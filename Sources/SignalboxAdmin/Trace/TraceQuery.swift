@@ -63,7 +63,7 @@ package struct TraceQuery: Sendable, Hashable {
     /// Whether a recipient is one the trace is about.
     func takes(_ target: HistoryTarget) -> Bool {
         switch subject {
-        case .user(let name): target.user == name
+        case .user(let name): target.user.hasSameBytes(as: name)
         case .device(let token):
             Self.spellings(token).contains { DeadLetter.redacted($0) == target.token }
         case .event, .subject, .sourceID: true

@@ -25,7 +25,7 @@ public struct HistoryPerson: Sendable {
     public var tags: [HistoryTag] { [.user(user.user)] + tokens.map { .token($0) } }
 
     private func isMeant(_ target: HistoryTarget) -> Bool {
-        target.user == user.user && (user.app.isEmpty || target.app == user.app)
+        target.user.hasSameBytes(as: user.user) && (user.app.isEmpty || target.app == user.app)
     }
 
     /// Notes which events and deliveries of a row are the user's.

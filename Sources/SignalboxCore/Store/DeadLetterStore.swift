@@ -21,7 +21,7 @@ public struct DeadFilter: Sendable, Hashable {
     public init() {}
 
     /// Whether a dead letter of this user is meant: stores that search for a name in bytes ask in the end.
-    public func takes(user name: String) -> Bool { user == nil || user == name }
+    public func takes(user name: String) -> Bool { user?.hasSameBytes(as: name) ?? true }
 }
 
 /// A replay of a dead letter counts as received this long ago: like all that has waited, it is not sent

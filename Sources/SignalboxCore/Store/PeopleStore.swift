@@ -33,6 +33,6 @@ public struct WaitingPart: Sendable {
 extension UserKey {
     /// Whether a device is this user's; an empty app means any app.
     public func owns(_ device: Device) -> Bool {
-        device.user == user && (app.isEmpty || device.app == app)
+        device.user.hasSameBytes(as: user) && (app.isEmpty || device.app == app)
     }
 }

@@ -26,7 +26,7 @@ public struct CancelOrder: Sendable, Equatable {
         delivery.content.receivedUnixMs < beforeUnixMs
             && sender.map { $0 == delivery.sender } ?? true
             && route.map { $0 == delivery.route } ?? true
-            && user.map { $0 == delivery.device.user } ?? true
+            && user.map { $0.hasSameBytes(as: delivery.device.user) } ?? true
             && app.map { $0 == delivery.device.app } ?? true
             && eventID.map { $0 == delivery.eventID } ?? true
     }

@@ -65,7 +65,7 @@ struct RouteNotes: Sendable {
         for recipient in given.recipients {
             let device = recipient.device
             // Devices of one user are adjacent.
-            if !device.user.isEmpty, device.user != lastUser {
+            if !device.user.isEmpty, !device.user.hasSameBytes(as: lastUser) {
                 tags.append(.user(device.user))
                 lastUser = device.user
             }

@@ -171,8 +171,9 @@ package struct DevicesService: Sendable {
         if isUnique {
             // The previous users lose the token, which listeners must be told.
             let former = try await find(app: caller.app, token: device.token)
-            changes = former.filter { $0.user != device.user && platforms.contains($0.platform) }
-                .map { change(.unregistered, $0) }
+            changes = former.filter {
+                !$0.user.hasSameBytes(as: device.user) && platforms.contains($0.platform)
+            }.map { change(.unregistered, $0) }
         }
         changes.append(change(.registered, device))
         if caller.hasOneDevice {
@@ -284,7 +285,7 @@ package struct DevicesService: Sendable {
     package func owned(_ token: String, _ caller: DeviceCaller) async throws -> [Device] {
         let found = try await find(app: caller.app, token: token)
         guard let user = caller.user else { return found }
-        let own = found.filter { $0.user == user }
+        let own = found.filter { $0.user.hasSameBytes(as: user) }
         guard !own.isEmpty || found.allSatisfy(access.tokens.isAddress) else {
             throw Problem(403, "this device is another user's")
         }

@@ -156,7 +156,8 @@ package final class PauseOrders: Sendable {
     /// Removes cancel orders that name a user, whose deliveries are ended anyway.
     package func removeOrders(about user: String) async throws(StoreFailure) {
         let keys = state.withLock { state in
-            state.cancelled.filter { $0.value.order.user == user }.map(\.key)
+            state.cancelled.filter { $0.value.order.user?.hasSameBytes(as: user) ?? false }
+                .map(\.key)
         }
         for key in keys {
             try await store(key, nil)

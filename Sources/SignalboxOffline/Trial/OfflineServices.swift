@@ -259,12 +259,12 @@ package final class OfflineServices: HostServices {
     package func devices(
         app: String, user: String, done: @escaping HostAnswer<[Device]>
     ) throws(PluginFault) {
-        let found = devices { $0.user == user && (app.isEmpty || $0.app == app) }
+        let key = UserKey(app: app, user: user)
+        let found = devices { key.owns($0) }
         guard found.isEmpty, let registry else {
             workers.submitBounded { done(.success(found)) }
             return
         }
-        let key = UserKey(app: app, user: user)
         registry.devices(of: [key]) { result in
             done(
                 result.map { $0[0].map(\.deviceWithPresence) }

@@ -172,9 +172,7 @@ struct TrialRun {
         event.mendRecipients()
         let users = NamedUsers(in: [event], [])
         var known = users.keys.map { key in
-            services.devices { device in
-                device.user == key.user && (key.app.isEmpty || device.app == key.app)
-            }.map { device in
+            services.devices { key.owns($0) }.map { device in
                 let isOnline = device.attributes.contains(Attribute("online", "true"))
                 return RegisteredDevice(device: device, isOnline: isOnline)
             }

@@ -22,13 +22,13 @@ enum DeviceTables {
         var rest = parts[...]
         try tables.link.finish(byNs: tables.deadlineNs) { rows in
             guard let part = rest.popFirst() else { return }
-            var all: [String: [RegisteredDevice]] = [:]
+            var all: [ExactText: [RegisteredDevice]] = [:]
             FoundRow.each(rows) { row in
                 let device = DeviceTable.device(row, nowUnixMs: nowUnixMs)
-                all[device.device.user, default: []].append(device)
+                all[ExactText(device.device.user), default: []].append(device)
             }
             for user in part {
-                let devices = (all[user.user] ?? []).filter {
+                let devices = (all[ExactText(user.user)] ?? []).filter {
                     user.app.isEmpty || $0.device.app == user.app
                 }
                 found(DeviceTable.newestFirst(devices))

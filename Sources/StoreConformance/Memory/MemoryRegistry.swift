@@ -23,8 +23,8 @@ struct MemoryRegistry: Sendable {
     ) -> Int {
         if isUnique {
             remove {
-                $0.app == device.app && $0.token == device.token && $0.user != device.user
-                    && platforms.contains($0.platform)
+                $0.app == device.app && $0.token == device.token
+                    && !$0.user.hasSameBytes(as: device.user) && platforms.contains($0.platform)
             }
         }
         lastRegistration += 1
@@ -66,7 +66,7 @@ struct MemoryRegistry: Sendable {
 
     mutating func unregister(_ device: Device) -> Int {
         remove {
-            $0.app == device.app && $0.user == device.user
+            $0.app == device.app && $0.user.hasSameBytes(as: device.user)
                 && (device.platform.isEmpty || $0.platform == device.platform)
                 && DeviceToken.isSame($0.token, named: device.token)
         }
@@ -104,7 +104,8 @@ struct MemoryRegistry: Sendable {
     func devices(of user: UserKey, nowUnixMs: UInt64) -> [RegisteredDevice] {
         let entries =
             user.app.isEmpty
-            ? users.filter { $0.key.user == user.user }.flatMap(\.value) : users[user] ?? []
+            ? users.filter { $0.key.user.hasSameBytes(as: user.user) }.flatMap(\.value)
+            : users[user] ?? []
         return Self.newestFirst(entries, nowUnixMs)
     }
 
@@ -134,7 +135,8 @@ struct MemoryRegistry: Sendable {
                 nowUnixMs: nowUnixMs)
         case .unregistered:
             remove {
-                $0.app == device.app && (device.user.isEmpty || $0.user == device.user)
+                $0.app == device.app
+                    && (device.user.isEmpty || $0.user.hasSameBytes(as: device.user))
                     && (device.token.isEmpty
                         || change.covers(platform: $0.platform)
                             && DeviceToken.isSame($0.token, named: device.token))

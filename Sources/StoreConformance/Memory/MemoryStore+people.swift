@@ -6,7 +6,7 @@ extension MemoryStore: PeopleStore {
     public func badges(of user: UserKey) async throws -> [UserKey: Int32] {
         try perform { state, _ in
             state.registry.storedBadges.reduce(into: [:]) { out, badge in
-                guard badge.user.user == user.user else { return }
+                guard badge.user.user.hasSameBytes(as: user.user) else { return }
                 if user.app.isEmpty || badge.user.app == user.app { out[badge.user] = badge.number }
             }
         }.get()

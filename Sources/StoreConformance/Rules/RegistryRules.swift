@@ -124,18 +124,24 @@ extension StoreConformance {
         },
         StoreRule("devices are found by user, in one app or in all") { probe in
             let store = try await probe.open()
-            for (token, user, app) in [("1", "u", "a"), ("2", "u", "b"), ("3", "v", "a")] {
+            // Unicode calls the names of "4" and "5" equivalent: "K" and the sign for kelvin.
+            for (token, user, app) in [
+                ("1", "u", "a"), ("2", "u", "b"), ("3", "v", "a"), ("4", "K", "a"),
+                ("5", "\u{212A}", "a"),
+            ] {
                 _ = try await store.store.register(device(token, user, app: app), isUnique: true)
             }
             let keys = [
                 UserKey(app: "a", user: "u"), UserKey(app: "", user: "u"),
                 UserKey(app: "a", user: "nobody"), UserKey(app: "a", user: "v"),
+                UserKey(app: "a", user: "K"), UserKey(app: "", user: "\u{212A}"),
             ]
             let found: [[RegisteredDevice]] = try await store.result {
                 store.store.devices(of: keys, done: $0)
             }
             let tokens = found.map { $0.map(\.device.token).sorted() }
-            try probe.equal(tokens, [["1"], ["1", "2"], [], ["3"]], "in the order of the users:")
+            let wanted = [["1"], ["1", "2"], [], ["3"], ["4"], ["5"]]
+            try probe.equal(tokens, wanted, "in the order of the users:")
             await store.store.close()
         },
         StoreRule("presence ends by the store's clock, attributes stay") { probe in
