@@ -168,6 +168,22 @@ import Testing
             fanOut.skips.map { "\($0.recipient) \($0.reason)" } == ["0 duplicate", "2 duplicate"])
     }
 
+    @Test(arguments: [1, 40])
+    func `users and platforms that share a token get one push each, named repeatedly`(times: Int) {
+        // The sign for kelvin is another name than "K", whatever Unicode says.
+        let named = [
+            ("u", "ios"), ("v", "ios"), ("K", "ios"), ("\u{212A}", "ios"), ("u", "android"),
+        ]
+        let recipients = (0..<times).flatMap { _ in named }.map { user, platform in
+            Recipient(device: Device(platform: platform, token: "0a", user: user))
+        }
+        let route = Route(
+            name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns", "android": "fcm"])
+        var fanOut = FanOut()
+        #expect(fanOut.selectRecipients(of: route, from: recipients) == Array(0..<5))
+        #expect(fanOut.skips.map(\.recipient) == Array(5..<5 * times))
+    }
+
     @Test func `texts that differ by recipient are kept at a bounded length`() throws {
         var route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
         route.set.fields = [(.title, try Template.parse("{{ recipient.locale }}"))]

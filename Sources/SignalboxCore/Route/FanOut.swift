@@ -62,18 +62,8 @@ public struct FanOut: Sendable {
 
     /// Splits recipients into those a route can send to and those it cannot.
     public mutating func selectRecipients(of route: Route, from recipients: [Recipient]) -> [Int] {
-        var chosen: [Int] = []
-        chosen.reserveCapacity(recipients.count)
-        var places: [String: Int] = [:]
-        // A few recipients are compared one by one; more need a dictionary.
-        let isMany = recipients.count > 16
-        if isMany { places.reserveCapacity(recipients.count) }
+        var chosen = ChosenRecipients(countExpected: recipients.count)
         var senders = SenderOfPlatform(route)
-        /// Where the token was chosen last; `next` is its place from now on.
-        func chosenPlace(of token: String, next: Int) -> Int? {
-            if isMany { return places.updateValue(next, forKey: token) }
-            return chosen.lastIndex { recipients[$0].device.token == token }
-        }
         for (index, recipient) in recipients.enumerated() {
             if let fault = recipient.fault {
                 skips.append(Skip(recipient: index, reason: fault.rawValue))
@@ -83,27 +73,11 @@ public struct FanOut: Sendable {
                 skips.append(Skip(recipient: index, reason: reason))
             } else if senders.sender(recipient.device.platform) == nil {
                 skips.append(Skip(recipient: index, reason: "no_sender"))
-            } else if let place = chosenPlace(of: recipient.device.token, next: chosen.count),
-                Self.isSame(recipient.device, recipients[chosen[place]].device)
-            {
-                if isMany { places[recipient.device.token] = place }
-                // The recipient with a user is kept: it knows more, such as a badge or a language.
-                let isFirstNameless = recipients[chosen[place]].device.user.isEmpty
-                skips.append(
-                    Skip(recipient: isFirstNameless ? chosen[place] : index, reason: "duplicate"))
-                if isFirstNameless { chosen[place] = index }
-            } else {
-                chosen.append(index)
+            } else if let left = chosen.add(index, of: recipients) {
+                skips.append(Skip(recipient: left, reason: "duplicate"))
             }
         }
-        return chosen
-    }
-
-    /// Whether two recipients are the same phone, and not two users who share it.
-    private static func isSame(_ one: Device, _ other: Device) -> Bool {
-        one.platform == other.platform
-            && (one.app == other.app || one.app.isEmpty || other.app.isEmpty)
-            && (one.user == other.user || one.user.isEmpty || other.user.isEmpty)
+        return chosen.indexes
     }
 
     /// Makes the deliveries of one route.
