@@ -44,20 +44,25 @@ import Testing
         #expect(try await Self.pause(rig, ["authorization: Bearer \(AdminTests.token)"]) == 200)
         #expect(try await Self.register(rig, token: "token-of-the-crm-1") == 200)
         #expect(try await Self.register(rig, token: "token-of-a-stranger") == 401)
+        let gone = try await DeviceTests.call(
+            rig, "DELETE", "/v1/devices?user=u", "", token: "token-of-the-crm-1")
+        #expect(gone.status == 200)
         let all = try lines()
         func column(_ key: String) -> [String] { all.map { $0[key]?.string ?? "" } }
         #expect(
             column("action") == [
                 "POST /pause", "POST /pause", "POST /v1/devices", "POST /v1/devices",
+                "DELETE /v1/devices",
             ])
-        #expect(column("caller") == ["", "admin", "crm", ""])
-        #expect(column("result") == ["refused", "done", "done", "refused"])
-        #expect(all.compactMap { $0["status"]?.integer } == [401, 200, 200, 401])
+        #expect(column("caller") == ["", "admin", "crm", "", "crm"])
+        #expect(column("result") == ["refused", "done", "done", "refused", "done"])
+        #expect(all.compactMap { $0["status"]?.integer } == [401, 200, 200, 401, 200])
         #expect(Set(column("address")) == ["127.0.0.1"])
         #expect(all[1]["detail"]?.text == #"{"sender":"apns","by":"anna"}"#)
         // Whom it was about, as the log names them.
         #expect(all[2]["detail"]?["app"]?.string == "com.a")
         #expect(all[2]["detail"]?["user"]?.string?.count == 12)
+        #expect(all[4]["detail"] == all[2]["detail"])
         #expect(column("time").allSatisfy { $0.hasPrefix("20") && $0.hasSuffix("Z") })
         let text = try String(contentsOf: file, encoding: .utf8)
         for secret in [AdminTests.token, "token-of-the-crm-1", "device-token-1"] {

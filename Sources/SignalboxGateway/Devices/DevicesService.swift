@@ -15,6 +15,8 @@ package struct DevicesService: Sendable {
     ]
     package static let opens = "/v1/opens"
     private static let badge = "/v1/devices/badge"
+    /// The parameters of DELETE.
+    private static let removal = ["user", "token", "unregister"]
 
     package let access: DeviceAccess
     package let registry: any GatewayStore
@@ -78,7 +80,10 @@ package struct DevicesService: Sendable {
         var detail: [JSONValue.Member] = []
         if let caller {
             detail.append(.init("app", .string(caller.app)))
-            let user = caller.user ?? (try? JSONValue.parse(request.body))?["user"]?.string
+            let query = try? Self.parameters(request, known: Self.removal)
+            let user =
+                caller.user ?? query?["user"]
+                ?? (try? JSONValue.parse(request.body))?["user"]?.string
             if let name = user.flatMap(names.name) {
                 detail.append(.init("user", .string(name)))
             }
@@ -233,7 +238,7 @@ package struct DevicesService: Sendable {
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         // A typo must not remove too much: without a token, all devices of the user are removed.
-        let parameters = try Self.parameters(request, known: ["user", "token", "unregister"])
+        let parameters = try Self.parameters(request, known: Self.removal)
         guard request.body.isEmpty else {
             throw Problem(400, "DELETE takes no body: give user or token in the query")
         }
