@@ -92,8 +92,9 @@ package struct EventIntake: Sendable {
         _ answer: Result<[[RegisteredDevice]], StoreFailure>, _ rules: some IntakeRules,
         room: LargeEvents
     ) -> (next: Step, admitted: Int) {
-        guard case .success(let found) = answer, let users else {
-            // Without its devices an event would reach nobody, so its source must resend it.
+        guard case .success(let found) = answer, let users, found.count == users.keys.count
+        else {
+            // Without its devices an event would reach nobody, or others, so its source must resend it.
             return (.refuse(.failed("the devices could not be looked up")), 0)
         }
         let count = users.recipientCount(of: events, found)
