@@ -2,7 +2,7 @@
 public struct Limits: Sendable {
     /// Largest body of an inbound request, in bytes; more is answered 413.
     public var requestBodyBytesMax = 1 << 20
-    /// Most devices in one event; more is answered 413.
+    /// Most recipients that one event names; more is answered 413.
     public var devicesPerEventMax = 10_000
     /// Most events in one request; more is answered 413.
     public var eventsPerRequestMax = 1_000

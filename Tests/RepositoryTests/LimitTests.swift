@@ -6,7 +6,7 @@ import Testing
 @Suite struct LimitTests {
     static let bounds: [(row: String, code: [String])] = [
         ("body of an inbound request", ["requestBodyBytesMax = 1 << 20"]),
-        ("devices in one event", ["devicesPerEventMax = 10_000"]),
+        ("recipients that one event names", ["devicesPerEventMax = 10_000"]),
         (
             "devices of one event after its users were looked up", ["devicesPerEvent = 100_000"]
         ),
@@ -279,7 +279,7 @@ import Testing
     /// Rows of the page, each with its header and the words there.
     static let headers: [(row: String, header: String, words: String)] = [
         ("body of an inbound request", "role/ingest", "at most 1 MiB"),
-        ("devices in one event", "role/ingest", "10,000 recipients"),
+        ("recipients that one event names", "role/ingest", "10,000 recipients"),
         ("events in one request", "role/ingest", "at most 1,000 events"),
         ("changes of devices in one request", "role/ingest", "At most 1,000"),
         ("items rejected in one request", "role/ingest", "More than 10,000"),

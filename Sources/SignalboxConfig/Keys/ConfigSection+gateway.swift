@@ -113,7 +113,8 @@ extension ConfigSection {
                 "most changes per second of one user of `devices.users`; `0`: any number",
                 "`20`", .integer(0, 1_000_000)),
             .init(
-                "devices_per_event", "most devices of one event, after its users were looked up",
+                "devices_per_event",
+                "most devices of one event, after its users were looked up, one for a user without any",
                 "`100000`", .integer(1, 10_000_000)),
         ])
 
