@@ -17,9 +17,7 @@ struct PersonSearch: Sendable {
     }
 
     func devices() async throws -> [RegisteredDevice] {
-        try await withCheckedThrowingContinuation { continuation in
-            store.devices(of: [user]) { continuation.resume(with: $0.map { $0[0] }) }
-        }
+        try await store.devices(app: user.app, user: user.user)
     }
 
     /// Pushes that wait or are in flight. Searches the whole queue.

@@ -12,11 +12,8 @@ struct RegistryAdmin: Sendable {
         guard let user = input.text("user") else {
             throw Problem(400, "give the user: /devices?user=NAME")
         }
-        let key = UserKey(app: "", user: user)
-        let found = await withCheckedContinuation { continuation in
-            registry.devices(of: [key]) { continuation.resume(returning: $0) }
-        }
-        return .json(["devices": .array(try found.get()[0].map(Self.json))])
+        let found = try await registry.devices(app: "", user: user)
+        return .json(["devices": .array(found.map(Self.json))])
     }
 
     private static func json(_ entry: RegisteredDevice) -> JSONValue {

@@ -53,10 +53,7 @@ struct SendAdmin: Sendable {
     private func devices(_ push: OnePush, _ plan: GatewayPlan) async throws -> [Device] {
         if !push.token.isEmpty { return [try push.device(plan)] }
         guard !push.user.isEmpty else { throw TrialFault(message: "give token or user") }
-        let key = UserKey(app: push.app, user: push.user)
-        let found = await withCheckedContinuation { continuation in
-            registry.devices(of: [key]) { continuation.resume(returning: $0) }
-        }
-        return try push.chosen(try found.get()[0], plan)
+        let found = try await registry.devices(app: push.app, user: push.user)
+        return try push.chosen(found, plan)
     }
 }

@@ -28,9 +28,7 @@ enum DeviceTables {
                 all[ExactText(device.device.user), default: []].append(device)
             }
             for user in part {
-                let devices = (all[ExactText(user.user)] ?? []).filter {
-                    user.app.isEmpty || $0.device.app == user.app
-                }
+                let devices = (all[ExactText(user.user)] ?? []).filter { user.owns($0.device) }
                 found(DeviceTable.newestFirst(devices))
             }
         }
